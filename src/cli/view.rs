@@ -19,7 +19,7 @@ use crate::export::{Document, SourceRecord, is_video};
 use crate::media::{Demand, Item, OpenOptions, Prefetch, Source, Span};
 use crate::run::Command;
 use crate::tracker::check_start;
-use crate::view::{self, Address, FrameCache, MAX_CACHE_BYTES, PORT, Setup, View};
+use crate::view::{self, Address, FrameCache, MAX_CACHE_BYTES, Setup, View};
 
 /// How often the program checks whether to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -40,7 +40,7 @@ pub struct ViewArgs {
     #[arg(value_name = "SRC", required_unless_present = "print_config")]
     source: Option<PathBuf>,
     #[command(flatten)]
-    address: AddressArgs,
+    address: Address,
     #[command(flatten)]
     targets: TargetArgs,
     /// First frame (from 1) or its time, as in 80.5s or 00:01:20.5 [default: the first with truth, else 1]
@@ -65,35 +65,6 @@ pub struct ViewArgs {
     /// Print no warnings
     #[arg(long, short, action = clap::ArgAction::Count)]
     quiet: u8,
-}
-
-/// Where the page is served.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Page")]
-pub struct AddressArgs {
-    /// Port of the page; 0 for any that is free
-    #[arg(long, value_name = "N", default_value_t = PORT)]
-    port: u16,
-    /// Address to serve the page at; any but 127.0.0.1, ::1 and localhost needs a token
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
-    host: String,
-    /// Token that opens the page: 8 or more letters, digits, - or _ [default: random where one is needed]
-    #[arg(long, value_name = "TEXT", value_parser = token)]
-    token: Option<String>,
-}
-
-impl AddressArgs {
-    fn address(&self) -> Address {
-        Address { host: self.host.clone(), port: self.port, token: self.token.clone() }
-    }
-}
-
-fn token(text: &str) -> Result<String, String> {
-    let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    match text.len() >= 8 && text.len() <= 128 && text.bytes().all(known) {
-        true => Ok(text.into()),
-        false => Err("must be 8 to 128 of the letters a to z, digits, - and _".into()),
-    }
 }
 
 /// Serves the page until a signal ends it. The exit code names the signal.
@@ -202,7 +173,7 @@ fn serve(
     };
     // The next clip is served at the same address.
     let is_next = address.is_some();
-    let view = View::open(setup, &address.take().unwrap_or_else(|| args.address.address()))?;
+    let view = View::open(setup, &address.take().unwrap_or_else(|| args.address.clone()))?;
     *address = Some(view.address());
     if args.play {
         let _ = view.command(Command::Play);
@@ -252,7 +223,7 @@ pub fn pick(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::view::token;
 
     #[test]
     fn tokens_are_long_enough_and_need_no_escape() {

@@ -30,7 +30,7 @@ const PLANAR: [&str; 6] = ["yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444
 ///
 /// Frames have their own size, are rotated as the metadata asks, and none is dropped or duplicated; each has its time.
 /// Gray is the luma plane, stretched if black is 16; for RGB videos it is the gray of the colours, as for images.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Video {
     info: Info,
     input: Input,
@@ -97,10 +97,9 @@ impl Video {
     fn start(&self, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Frames> {
         let (form, pixels, filter) = self.form(demand);
         let live = self.info.live;
-        let strict = !self.lenient && !live;
         let mut command = ffmpeg::command("ffmpeg");
         command.args(["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+info"]);
-        if strict {
+        if self.is_strict() {
             command.arg("-xerror");
         }
         // Each frame thread would delay the output by a frame.
@@ -127,23 +126,13 @@ impl Video {
         };
         let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
         let (process, out) = FfmpegProcess::start(command, &self.input.path, limits, on_line)?;
-        let (path, endless) = (self.input.path.clone(), self.input.kind == Kind::Camera);
-        Ok(Frames {
-            path,
-            process,
-            logs,
-            out: Some(out),
-            form,
-            span,
-            demand,
-            strict,
-            endless,
-            lenient: self.lenient,
-            expected: self.probe.announced.filter(|_| self.input.kind == Kind::Address && !self.lenient),
-            read: 0,
-            first_time: None,
-            size: self.probe.size,
-        })
+        let video = self.clone();
+        Ok(Frames { video, process, logs, out: Some(out), form, span, demand, read: 0, first_time: None })
+    }
+
+    /// Whether logged errors are errors.
+    fn is_strict(&self) -> bool {
+        !self.lenient && !self.info.live
     }
 }
 
@@ -368,7 +357,7 @@ impl Form {
 
 /// The frames of a video until its end or the first error.
 struct Frames {
-    path: PathBuf,
+    video: Video,
     process: FfmpegProcess,
     logs: Receiver<FrameLog>,
     /// `None` after the last frame.
@@ -376,16 +365,8 @@ struct Frames {
     form: Form,
     span: Span,
     demand: Demand,
-    /// Logged errors are errors.
-    strict: bool,
-    /// The end of the stream is an error: a camera.
-    endless: bool,
-    lenient: bool,
-    /// Number of frames that a network stream announces.
-    expected: Option<usize>,
     read: usize,
     first_time: Option<i64>,
-    size: (usize, usize),
 }
 
 impl Frames {
@@ -406,16 +387,19 @@ impl Frames {
                 if let (Err(error @ Error::FrameSize { .. }), false) = (self.check_log(), matches!(ended, Ok(None))) {
                     return Err(error);
                 }
-                let (path, read) = (&self.path, self.read);
-                let wrong = |reason| Error::Sequence { path: path.clone(), reason };
+                let (video, read) = (&self.video, self.read);
+                let wrong = |reason| Error::Sequence { path: video.input.path.clone(), reason };
                 let after = |reason| wrong(format!("{reason} (after {read} frames)"));
                 match (finished, ended) {
-                    (Err(reason), _) if read == 0 || !self.lenient || reason == "interrupted" => Err(after(reason)),
+                    (Err(reason), _) if read == 0 || !video.lenient || reason == "interrupted" => Err(after(reason)),
                     (_, Err(reason)) => Err(wrong(reason)),
-                    _ if self.endless => Err(after("the camera stopped".into())),
-                    _ => match (self.process.errors().filter(|_| self.strict), self.expected) {
-                        (Some(errors), _) => Err(after(format!("ffmpeg: {errors}"))),
-                        (None, Some(expected)) if 10 * read < 9 * expected => {
+                    _ if video.input.kind == Kind::Camera => Err(after("the camera stopped".into())),
+                    _ => match (self.process.errors(), video.probe.announced) {
+                        (Some(errors), _) if video.is_strict() => Err(after(format!("ffmpeg: {errors}"))),
+                        // A network stream.
+                        (_, Some(expected))
+                            if video.input.kind == Kind::Address && !video.lenient && 10 * read < 9 * expected =>
+                        {
                             Err(after(format!("the stream broke off; about {expected} frames were expected")))
                         }
                         _ => Ok(None),
@@ -432,7 +416,7 @@ impl Frames {
             // A recording may start with pictures that lack their reference; ffmpeg logs errors and skips them.
             self.process.clear_errors();
         }
-        let expected = self.size;
+        let expected = self.video.probe.size;
         if let Some(got) = log.size.filter(|got| *got != expected) {
             return Err(Error::FrameSize { expected, got });
         }

@@ -49,14 +49,27 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(20);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where a view is served.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Page")]
 pub struct Address {
-    /// A name or an address of this machine.
-    pub host: String,
-    /// The port; 0 for any free one.
+    /// Port of the page; 0 for any that is free
+    #[arg(long, value_name = "N", default_value_t = PORT)]
     pub port: u16,
-    /// The token that clients must send. Beyond the loopback address a missing token is generated.
+    /// Address to serve the page at; any but 127.0.0.1, ::1 and localhost needs a token
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
+    pub host: String,
+    /// Token that opens the page: 8 or more letters, digits, - or _ [default: random where one is needed]
+    #[arg(long, value_name = "TEXT", value_parser = token)]
     pub token: Option<String>,
+}
+
+/// The parser of a token.
+pub fn token(text: &str) -> Result<String, String> {
+    let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    match text.len() >= 8 && text.len() <= 128 && text.bytes().all(known) {
+        true => Ok(text.into()),
+        false => Err("must be 8 to 128 of the letters a to z, digits, - and _".into()),
+    }
 }
 
 /// The frames, the trackers' settings and the outputs of a view.
@@ -252,7 +265,7 @@ impl Saver {
 }
 
 /// The default port.
-pub const PORT: u16 = 8787;
+const PORT: u16 = 8787;
 
 /// Serves a page on which a user draws a box on the frame `item` of `source`; `None` if `stop` is cancelled first. The
 /// page accepts a box that can be tracked with `params`. It is served at [`PORT`] or, if that is taken, at any free
