@@ -2,16 +2,21 @@
 //!
 //! The encoders are generic over pixels and writers; all callers share the instances here.
 
+use std::io;
+
 use image::codecs::png::PngEncoder;
-use image::{ExtendedColorType, ImageEncoder, ImageResult};
+use image::{ExtendedColorType, ImageEncoder};
 use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
 
 use crate::frame::{Frame, PixelFormat};
 
-/// Encodes `frame` as JPEG with `quality` 1 to 100, and the colours at half size if `coarse`; `None` for a side above 65,535
-/// pixels.
-pub(crate) fn jpeg(frame: &Frame<'_>, quality: u8, coarse: bool) -> Option<Vec<u8>> {
-    let (width, height) = (frame.width().try_into().ok()?, frame.height().try_into().ok()?);
+/// Encodes `frame` as JPEG with `quality` 1 to 100, and the colours at half size if `coarse`.
+///
+/// # Errors
+/// For a side above 65,535 pixels.
+pub(crate) fn jpeg(frame: &Frame<'_>, quality: u8, coarse: bool) -> io::Result<Vec<u8>> {
+    let side = |side: usize| side.try_into().map_err(|_| io::Error::other("a JPEG has sides of at most 65,535 pixels"));
+    let (width, height) = (side(frame.width())?, side(frame.height())?);
     let color = match frame.format() {
         PixelFormat::Gray8 => ColorType::Luma,
         PixelFormat::Rgb8 => ColorType::Rgb,
@@ -23,17 +28,17 @@ pub(crate) fn jpeg(frame: &Frame<'_>, quality: u8, coarse: bool) -> Option<Vec<u
     let mut bytes = Vec::new();
     let mut encoder = Encoder::new(&mut bytes, quality);
     encoder.set_sampling_factor(if coarse { SamplingFactor::F_2_2 } else { SamplingFactor::F_1_1 });
-    encoder.encode(&rows.concat(), width, height, color).ok()?;
-    Some(bytes)
+    encoder.encode(&rows.concat(), width, height, color).map_err(io::Error::other)?;
+    Ok(bytes)
 }
 
 /// Encodes `pixels`, row by row, as PNG.
 ///
 /// # Errors
 /// The encoder's error, for an empty picture or a wrong number of pixels.
-pub(crate) fn png(pixels: &[u8], (width, height): (u32, u32), color: ExtendedColorType) -> ImageResult<Vec<u8>> {
+pub(crate) fn png(pixels: &[u8], (width, height): (u32, u32), color: ExtendedColorType) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    PngEncoder::new(&mut bytes).write_image(pixels, width, height, color)?;
+    PngEncoder::new(&mut bytes).write_image(pixels, width, height, color).map_err(io::Error::other)?;
     Ok(bytes)
 }
 
@@ -81,6 +86,6 @@ mod tests {
     #[test]
     fn refuses_a_frame_too_wide_for_a_jpeg() {
         let frame = FrameBuf::new(vec![0; 65_536], 65_536, 1, PixelFormat::Gray8).unwrap();
-        assert!(jpeg(&frame.as_frame(), 90, false).is_none());
+        assert!(jpeg(&frame.as_frame(), 90, false).is_err());
     }
 }

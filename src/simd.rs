@@ -229,23 +229,22 @@ fn fold_to_four(numbers: &[f32; 32]) -> [f32; 4] {
     [0, 1, 2, 3].map(|l| four(l) + four(l + 4))
 }
 
-/// Runs `run` at every width and asserts that it returns the same each time.
 #[cfg(test)]
-#[track_caller]
-pub(crate) fn assert_same_on_all_levels<T: PartialEq>(what: &str, mut run: impl FnMut() -> T) {
-    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let [baseline, avx2, avx512] = [Width::Baseline, Width::Avx2, Width::Avx512].map(|width| {
-        CEILING.store(width as u8, std::sync::atomic::Ordering::Relaxed);
-        run()
-    });
-    assert!(avx2 == baseline, "{what}: avx2 differs from the baseline");
-    assert!(avx512 == baseline, "{what}: avx512 differs from the baseline");
-}
-
-#[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// Runs `run` at every width and asserts that it returns the same each time.
+    #[track_caller]
+    pub(crate) fn assert_same_on_all_levels<T: PartialEq>(what: &str, mut run: impl FnMut() -> T) {
+        static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
+        let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let [baseline, avx2, avx512] = [Width::Baseline, Width::Avx2, Width::Avx512].map(|width| {
+            CEILING.store(width as u8, std::sync::atomic::Ordering::Relaxed);
+            run()
+        });
+        assert!(avx2 == baseline, "{what}: avx2 differs from the baseline");
+        assert!(avx512 == baseline, "{what}: avx512 differs from the baseline");
+    }
 
     #[test]
     fn sums_of_four_have_the_same_bits_on_every_cpu() {

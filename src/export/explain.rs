@@ -163,8 +163,7 @@ fn image(pixels: &[u8], size: (u32, u32), color: ExtendedColorType) -> Result<St
 }
 
 fn data(pixels: &[u8], size: (u32, u32), color: ExtendedColorType) -> Result<String> {
-    let bytes =
-        encode::png(pixels, size, color).map_err(|error| Error::io("a picture", std::io::Error::other(error)))?;
+    let bytes = encode::png(pixels, size, color).map_err(|error| Error::io("a picture", error))?;
     Ok(format!("data:image/png;base64,{}", STANDARD.encode(bytes)))
 }
 

@@ -196,11 +196,11 @@ pub fn page_jpeg(frame: &Frame<'_>, limit: (usize, usize), quality: u8, coarse: 
     let (width, height) = frame.size();
     let share = (limit.0 as f64 / width as f64).min(limit.1 as f64 / height as f64);
     if share >= 1.0 {
-        return encode::jpeg(frame, quality, coarse);
+        return encode::jpeg(frame, quality, coarse).ok();
     }
     let side = |side: usize| (side as f64 * share).round().max(1.0) as u32;
     let small = thumbnail(&in_color(frame).ok()?, side(width), side(height));
-    encode::jpeg(&Frame::try_from(&small).ok()?, quality, coarse)
+    encode::jpeg(&Frame::try_from(&small).ok()?, quality, coarse).ok()
 }
 
 const TRUTH: Rgb<u8> = Rgb([86, 180, 233]);
@@ -523,8 +523,9 @@ fn draw_all(jobs: &Mutex<Receiver<Job>>, font: &FontRef<'_>, mut sink: Sink) -> 
 fn write_picture(picture: &RgbImage, path: &Path) -> Result<()> {
     let is_jpeg = path.extension().and_then(|extension| extension.to_str()).is_some_and(is_jpeg);
     // A JPEG has no room for longer sides; such a picture becomes a PNG.
-    let jpeg = Frame::try_from(picture).ok().filter(|_| is_jpeg).and_then(|frame| encode::jpeg(&frame, QUALITY, false));
-    let png = || encode::png(picture, picture.dimensions(), ExtendedColorType::Rgb8).map_err(io::Error::other);
+    let jpeg = Frame::try_from(picture).ok().filter(|_| is_jpeg);
+    let jpeg = jpeg.and_then(|frame| encode::jpeg(&frame, QUALITY, false).ok());
+    let png = || encode::png(picture, picture.dimensions(), ExtendedColorType::Rgb8);
     let written = jpeg.map_or_else(png, Ok).and_then(|bytes| replace(path, |file| file.write_all(&bytes)));
     written.map_err(|source| Error::io(path, source))
 }

@@ -62,7 +62,7 @@ impl ResponseMaps {
         replace(&path, |file| write_npy(file, map.view())).map_err(|source| Error::io(&path, source))?;
         let path = self.folder.claim(&Path::new(&row[2]).with_extension("png").to_string_lossy())?;
         let picture = heat_map(map.view());
-        let picture = encode::png(&picture, picture.dimensions(), ExtendedColorType::Rgb8).map_err(io::Error::other);
+        let picture = encode::png(&picture, picture.dimensions(), ExtendedColorType::Rgb8);
         let written = picture.and_then(|bytes| replace(&path, |file| file.write_all(&bytes)));
         written.map_err(|source| Error::io(&path, source))?;
 

@@ -111,11 +111,7 @@ impl Exporter for Frames {
         let path = self.0.claim(&frame.picture_name(first))?;
         let written = match frame.path {
             Some(file) => fs::copy(file, &path).map(drop),
-            None => {
-                let reason = || "a JPEG has sides of at most 65,535 pixels".into();
-                let jpeg = encode::jpeg(pixels, QUALITY, false);
-                fs::write(&path, jpeg.ok_or_else(|| Error::Output { path: path.clone(), reason: reason() })?)
-            }
+            None => encode::jpeg(pixels, QUALITY, false).and_then(|jpeg| fs::write(&path, jpeg)),
         };
         written.map_err(|source| Error::io(&path, source))
     }

@@ -3,7 +3,7 @@ use super::hog::{CHANNELS, LANES, orientation_bin};
 use super::hog_colors::{BINS, ColorNames, NAMES, bin_of, lab, memberships, middle_of};
 use super::*;
 use crate::frame::luma;
-use crate::simd::assert_same_on_all_levels;
+use crate::simd::tests::assert_same_on_all_levels;
 
 #[test]
 fn hog_has_the_same_bits_at_every_simd_level() {

@@ -6,7 +6,7 @@ use rustfft::num_complex::{Complex32, Complex64};
 use rustfft::{Fft, FftDirection};
 
 use super::*;
-use crate::simd::assert_same_on_all_levels;
+use crate::simd::tests::assert_same_on_all_levels;
 
 fn noise(len: usize, seed: u64) -> Vec<f32> {
     let mut rng = rand_pcg::Pcg32::seed_from_u64(seed);

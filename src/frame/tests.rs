@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::patch::{TAPS, filtered, half_size};
 use super::*;
-use crate::simd::assert_same_on_all_levels;
+use crate::simd::tests::assert_same_on_all_levels;
 
 #[test]
 fn layout_is_checked_once() {

@@ -334,7 +334,7 @@ mod tests {
             values.into_iter().map(f64::to_bits).collect::<Vec<_>>()
         };
         assert_eq!(found(), expected);
-        crate::simd::assert_same_on_all_levels("the exponential", found);
+        crate::simd::tests::assert_same_on_all_levels("the exponential", found);
         // Also where some lose digits, or are 0 or 1.
         let mut row = vec![0.0, 350.0, 360.0, 400.0];
         Kernel::Gaussian { sigma: 1.0 }.apply64(&mut row, 0.0, &[0.0, 0.0, 1440.0, 1600.0], 1.0);

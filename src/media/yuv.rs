@@ -253,7 +253,7 @@ mod tests {
         let ramp: Vec<u8> = (0..=255).chain(0..=255).collect();
         for length in [0, 1, 63, 64, 65, 127, 300, 512] {
             let expected: Vec<u8> = ramp[..length].iter().map(|&level| stretched(level)).collect();
-            crate::simd::assert_same_on_all_levels("stretched lumas", || {
+            crate::simd::tests::assert_same_on_all_levels("stretched lumas", || {
                 let mut luma = ramp[..length].to_vec();
                 stretch(&mut luma);
                 assert_eq!(luma, expected);
@@ -301,7 +301,7 @@ mod tests {
         for ((width, height), (chroma, across, down)) in sizes.into_iter().flat_map(|size| forms.map(|f| (size, f))) {
             let form = planes(width, height, chroma, Levels::Limited);
             let picture: Vec<u8> = (0..form.bytes().unwrap()).map(|i| (i * i * 31 + 7 * i) as u8).collect();
-            crate::simd::assert_same_on_all_levels("colours of planes", || {
+            crate::simd::tests::assert_same_on_all_levels("colours of planes", || {
                 let rgb = form.color(&picture).unwrap();
                 let (wide, high) = (width.div_ceil(across), height.div_ceil(down));
                 for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {

@@ -37,13 +37,8 @@ impl Format {
     fn encode(self, picture: &RgbImage) -> std::io::Result<Vec<u8>> {
         match self {
             // Chroma at full resolution: coarser chroma would blur the target's edge.
-            Self::Jpg => Frame::try_from(picture)
-                .ok()
-                .and_then(|frame| encode::jpeg(&frame, QUALITY, false))
-                .ok_or_else(|| std::io::Error::other("the picture does not fit into a JPEG")),
-            Self::Png => {
-                encode::png(picture, picture.dimensions(), ExtendedColorType::Rgb8).map_err(std::io::Error::other)
-            }
+            Self::Jpg => encode::jpeg(&Frame::try_from(picture).map_err(std::io::Error::other)?, QUALITY, false),
+            Self::Png => encode::png(picture, picture.dimensions(), ExtendedColorType::Rgb8),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Boxes, scores and responses have the same bits at every SIMD width.
 
 use crate::machines::MachineKind;
-use crate::simd::assert_same_on_all_levels;
+use crate::simd::tests::assert_same_on_all_levels;
 use crate::synth::{Preset, SceneParams};
 use crate::tracker::{GuardParams, WindowParams};
 use crate::{BBox, Estimate, Evidence, Frame, Params, Tracker};

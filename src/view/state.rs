@@ -606,7 +606,7 @@ fn sized_jpeg(frame: &Frame<'_>) -> Option<Vec<u8>> {
     let (shorter, longest) = (frame.width().min(frame.height()), frame.width().max(frame.height()));
     let factor = longest.div_ceil(MAX_SIDE);
     if longest >= 2 * MAX_SIDE && shorter >= factor {
-        return encode::jpeg(&shrunk(frame, factor)?.as_frame(), QUALITY, true);
+        return encode::jpeg(&shrunk(frame, factor)?.as_frame(), QUALITY, true).ok();
     }
     page_jpeg(frame, (MAX_SIDE, MAX_SIDE), QUALITY, true)
 }

@@ -11,7 +11,7 @@ use crate::filters::dense::{DenseHead, DenseKernel, DenseSettings};
 use crate::kernels::Kernel;
 use crate::machines::tests::vectors::{load, vector};
 use crate::machines::{Head, Samples, from_name};
-use crate::simd::assert_same_on_all_levels;
+use crate::simd::tests::assert_same_on_all_levels;
 
 const GAUSSIAN: Kernel = Kernel::Gaussian { sigma: 0.25 };
 const KERNELS: [Kernel; 3] = [GAUSSIAN, Kernel::Polynomial { a: 1.0, b: 3 }, Kernel::Linear];

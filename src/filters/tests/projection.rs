@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::cells;
 use crate::filters::projection::Projection;
-use crate::simd::assert_same_on_all_levels;
+use crate::simd::tests::assert_same_on_all_levels;
 
 const LANES: usize = 32;
 
