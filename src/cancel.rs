@@ -1,4 +1,4 @@
-//! One switch that ends all waiting.
+//! One switch that ends all waiting, and the threads that wait.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -41,6 +41,19 @@ impl CancelToken {
         CURRENT.set(outer);
         done
     }
+}
+
+/// Starts a thread.
+///
+/// # Errors
+/// [`Error::Io`] with its name when the system has no more threads.
+#[cfg(feature = "files")]
+pub(crate) fn spawn<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<std::thread::JoinHandle<T>> {
+    let thread = std::thread::Builder::new().name(name.into()).spawn(work);
+    thread.map_err(|source| Error::io(format!("the thread {name}"), source))
 }
 
 /// [`Error::Cancelled`] if the token of the [scope](CancelToken::scope) is set.

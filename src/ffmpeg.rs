@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
 
 const INSTALL: &str = "install ffmpeg (`apt install ffmpeg`, `brew install ffmpeg`, `winget install ffmpeg`) so that \
@@ -137,32 +137,25 @@ impl FfmpegProcess {
             errors: Mutex::default(),
         });
         let mut process = Self { name, limits: limits.clone(), shared: Arc::clone(&shared), log: None, monitor: None };
-        let thread = |name: &str, work: Box<dyn FnOnce() + Send>| {
-            let started = std::thread::Builder::new().name(name.into()).spawn(work);
-            started.map_err(|source| Error::io("a thread for ffmpeg", source))
-        };
         let log = Arc::clone(&shared);
-        process.log = Some(thread(
-            "ffmpeg log",
-            Box::new(move || {
-                let (Some(err), mut line) = (err, Vec::new()) else { return };
-                let mut lines = BufReader::new(err);
-                while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-                    let text = String::from_utf8_lossy(&line);
-                    if !on_line(&text)
-                        && let Some(error) = error_of(&text)
-                    {
-                        let mut errors = lock(&log.errors);
-                        if errors.len() == MAX_LOG_LINES {
-                            errors.remove(0);
-                        }
-                        errors.push(error);
+        process.log = Some(spawn("ffmpeg log", move || {
+            let (Some(err), mut line) = (err, Vec::new()) else { return };
+            let mut lines = BufReader::new(err);
+            while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+                let text = String::from_utf8_lossy(&line);
+                if !on_line(&text)
+                    && let Some(error) = error_of(&text)
+                {
+                    let mut errors = lock(&log.errors);
+                    if errors.len() == MAX_LOG_LINES {
+                        errors.remove(0);
                     }
-                    line.clear();
+                    errors.push(error);
                 }
-            }),
-        )?);
-        process.monitor = Some(thread("ffmpeg monitor", Box::new(move || shared.monitor(&limits)))?);
+                line.clear();
+            }
+        })?);
+        process.monitor = Some(spawn("ffmpeg monitor", move || shared.monitor(&limits))?);
         let out = out.ok_or_else(|| Error::io("ffmpeg", std::io::Error::other("it has no output")))?;
         // The default size is enough if the system refuses.
         #[cfg(target_os = "linux")]

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::Failure;
 use crate::bbox::BBox;
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, spawn};
 use crate::export::TargetRecord;
 use crate::media::Item;
 use crate::run::{Command, MAX_TARGETS, Pilot, Session};
@@ -59,8 +59,7 @@ impl Control {
                 Err(error) => drop(sender.send((0, Err(format!("{}: {error}", path.display()))))),
             },
         };
-        let thread = std::thread::Builder::new().name("commands".into()).spawn(read);
-        thread.map_err(|error| Failure::failed(format!("a thread for commands: {error}")))?;
+        spawn("commands", read)?;
         Ok(Self { lines, pilot, targets: targets.to_vec(), refusals: Vec::new(), more: 0 })
     }
 

@@ -1,7 +1,7 @@
 //! Frames with boxes, states and truth drawn on them, in a folder or as a video.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,8 +18,9 @@ use super::effects::{CROP_REACH, Crop, Hidden, Veil, hide};
 use super::output::{Folder, is_video};
 use super::overlay_video::VideoEncoder;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
-use crate::atomic_file::replace;
+use crate::atomic_file;
 use crate::bbox::BBox;
+use crate::cancel::spawn;
 use crate::encode;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, PixelFormat};
@@ -479,9 +480,7 @@ impl Painters {
         let mut painters = Self { jobs: Some(jobs), threads: Vec::new() };
         for sink in sinks {
             let (font, receiver) = (font(), Arc::clone(&receiver));
-            let thread = std::thread::Builder::new().name("overlay".into());
-            let thread = thread.spawn(move || draw_all(&receiver, &font, sink));
-            painters.threads.push(thread.map_err(|source| Error::io("drawing thread", source))?);
+            painters.threads.push(spawn("overlay", move || draw_all(&receiver, &font, sink))?);
         }
         Ok(painters)
     }
@@ -526,8 +525,8 @@ fn write_picture(picture: &RgbImage, path: &Path) -> Result<()> {
     let jpeg = Frame::try_from(picture).ok().filter(|_| is_jpeg);
     let jpeg = jpeg.and_then(|frame| encode::jpeg(&frame, QUALITY, false).ok());
     let png = || encode::png(picture, picture.dimensions(), ExtendedColorType::Rgb8);
-    let written = jpeg.map_or_else(png, Ok).and_then(|bytes| replace(path, |file| file.write_all(&bytes)));
-    written.map_err(|source| Error::io(path, source))
+    let bytes = jpeg.map_or_else(png, Ok).map_err(|source| Error::io(path, source))?;
+    atomic_file::write(path, &bytes)
 }
 
 #[cfg(test)]

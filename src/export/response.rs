@@ -1,6 +1,5 @@
 //! Response maps as raw floats and as pictures.
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use image::ExtendedColorType;
@@ -11,7 +10,7 @@ use super::output::{Destination, Folder, Output};
 use super::record::rounded;
 use super::table::csv_line;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
-use crate::atomic_file::replace;
+use crate::atomic_file;
 use crate::encode;
 use crate::error::{Error, Result};
 use crate::tracker::ResponseMap;
@@ -59,12 +58,11 @@ impl ResponseMaps {
         let ending = record.id.map_or("npy".into(), |id| format!("{id}.npy"));
         row[2] = self.folder.name_for(&record.file, &ending);
         let path = self.folder.claim(&row[2])?;
-        replace(&path, |file| write_npy(file, map.view())).map_err(|source| Error::io(&path, source))?;
+        atomic_file::write(&path, &npy(map.view()))?;
         let path = self.folder.claim(&Path::new(&row[2]).with_extension("png").to_string_lossy())?;
         let picture = heat_map(map.view());
         let picture = encode::png(&picture, picture.dimensions(), ExtendedColorType::Rgb8);
-        let written = picture.and_then(|bytes| replace(&path, |file| file.write_all(&bytes)));
-        written.map_err(|source| Error::io(&path, source))?;
+        atomic_file::write(&path, &picture.map_err(|source| Error::io(&path, source))?)?;
 
         let (x, y) = response.origin();
         let number = |value: f64| if value.is_finite() { rounded(value, 6).to_string() } else { String::new() };
@@ -101,14 +99,14 @@ const MAGIC: &[u8; 8] = b"\x93NUMPY\x01\x00";
 /// Length of the header text. The values begin at byte 128, a multiple of 64 as the format requires.
 const HEADER_LENGTH: u16 = 118;
 
-/// Writes a matrix as numpy's `save` does: `f32`, little endian, row by row.
-fn write_npy(out: &mut impl Write, matrix: ArrayView2<'_, f32>) -> io::Result<()> {
+/// A matrix as numpy's `save` writes it: `f32`, little endian, row by row.
+fn npy(matrix: ArrayView2<'_, f32>) -> Vec<u8> {
     let (rows, cols) = matrix.dim();
     let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {cols}), }}");
-    out.write_all(MAGIC)?;
-    out.write_all(&HEADER_LENGTH.to_le_bytes())?;
-    writeln!(out, "{header:width$}", width = usize::from(HEADER_LENGTH) - 1)?;
-    matrix.iter().try_for_each(|value| out.write_all(&value.to_le_bytes()))
+    let header = format!("{header:width$}\n", width = usize::from(HEADER_LENGTH) - 1);
+    let mut bytes = [&MAGIC[..], &HEADER_LENGTH.to_le_bytes(), header.as_bytes()].concat();
+    bytes.extend(matrix.iter().flat_map(|value| value.to_le_bytes()));
+    bytes
 }
 
 #[cfg(test)]
@@ -176,11 +174,6 @@ mod tests {
 
     #[test]
     fn npy_files_are_those_of_numpy() {
-        let written = |matrix: ArrayView2<'_, f32>| {
-            let mut bytes = Vec::new();
-            write_npy(&mut bytes, matrix).unwrap();
-            bytes
-        };
         // numpy.save(file, numpy.array([[1.5, -2, nan], [0, inf, -inf]], "f4")), of numpy 2.4.
         let mut expected =
             b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }".to_vec();
@@ -190,12 +183,12 @@ mod tests {
             b"\x00\x00\xc0\x3f\x00\x00\x00\xc0\x00\x00\xc0\x7f\x00\x00\x00\x00\x00\x00\x80\x7f\x00\x00\x80\xff",
         );
         let matrix = array![[1.5, -2.0, f32::NAN], [0.0, f32::INFINITY, f32::NEG_INFINITY]];
-        assert_eq!(written(matrix.view()), expected);
+        assert_eq!(npy(matrix.view()), expected);
         let mut larger = Array2::zeros((5, 9));
         larger.slice_mut(s![1..3, 2..8;2]).assign(&matrix);
-        assert_eq!(written(larger.slice(s![1..3, 2..8;2])), expected);
+        assert_eq!(npy(larger.slice(s![1..3, 2..8;2])), expected);
         for shape in [(0, 0), (1000, 70), (usize::MAX / 4, 0)] {
-            assert_eq!(written(Array2::zeros(shape).view()).len(), 128 + 4 * shape.0 * shape.1, "{shape:?}");
+            assert_eq!(npy(Array2::zeros(shape).view()).len(), 128 + 4 * shape.0 * shape.1, "{shape:?}");
         }
     }
 }

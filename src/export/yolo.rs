@@ -1,7 +1,7 @@
 //! YOLO datasets, and the frames as pictures.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 
@@ -25,7 +25,6 @@ const DIGITS: i32 = 8;
 /// it. [`Frames`] writes the pictures into `images`.
 #[derive(Debug)]
 pub struct Yolo {
-    path: PathBuf,
     folder: Folder,
     labels: Folder,
     tracks: String,
@@ -38,7 +37,7 @@ impl Yolo {
     /// [`Error::Output`] when it cannot be written.
     pub fn create(path: &Path) -> Result<Self> {
         let (folder, labels) = (Folder::create(path)?, Folder::create(&path.join("labels"))?);
-        Ok(Self { path: path.into(), folder, labels, tracks: csv_line(&["file", "frame", "id", "given"]) })
+        Ok(Self { folder, labels, tracks: csv_line(&["file", "frame", "id", "given"]) })
     }
 }
 
@@ -77,8 +76,7 @@ impl Exporter for Yolo {
         (0..).zip(&classes).for_each(|(place, class)| data += &format!("  {place}: {}\n", json!(class)));
         let list = classes.iter().map(|class| class.replace(['\r', '\n'], " ") + "\n").collect();
         for (name, text) in [("data.yaml", data), ("classes.txt", list), (TRACKS, std::mem::take(&mut self.tracks))] {
-            self.folder.claim(name)?;
-            atomic_file::write(&self.path.join(name), text.as_bytes())?;
+            atomic_file::write(&self.folder.claim(name)?, text.as_bytes())?;
         }
         Ok(())
     }

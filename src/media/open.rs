@@ -13,7 +13,7 @@ use super::decode::{Encoded, check_size, demanded, encoded, guarded, holds_sever
 use super::images::{file_name, is_image};
 use super::video::Video;
 use super::{Demand, Info, Item, Sequence, Source, Span, Stream, Y4m};
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBuf, PixelFormat};
 
@@ -115,8 +115,7 @@ pub(crate) fn local(given: &Path) -> &Path {
 /// Waits for the header of a pipe, which may never come.
 fn open_pipe(cancel: &CancelToken, open: impl FnOnce() -> Result<Y4m> + Send + 'static) -> Result<Box<dyn Source>> {
     let (sender, opened) = channel();
-    let thread = std::thread::Builder::new().name("open".into()).spawn(move || drop(sender.send(open())));
-    thread.map_err(|source| Error::io("a thread to open a pipe", source))?;
+    spawn("open", move || drop(sender.send(open())))?;
     loop {
         match opened.recv_timeout(POLL) {
             Ok(opened) => return Ok(Box::new(opened?)),

@@ -9,8 +9,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::{Demand, Images, Item, Source, Span, Stream};
-use crate::cancel::CancelToken;
-use crate::error::{Error, Result};
+use crate::cancel::{CancelToken, spawn};
+use crate::error::Result;
 
 /// Maximum decoded frames that are ready, in all.
 const DEPTH: usize = 4;
@@ -92,8 +92,7 @@ impl Prefetch {
                     }
                 }
             };
-            let thread = std::thread::Builder::new().name("decode".into()).spawn(decode);
-            prefetch.threads.push(thread.map_err(|source| Error::io("a thread to decode on", source))?);
+            prefetch.threads.push(spawn("decode", decode)?);
         }
         Ok(prefetch)
     }
@@ -196,9 +195,7 @@ impl Latest {
             put(&mut |slot| slot.ended = true);
             read.unwrap_or_else(|panic| resume_unwind(panic));
         };
-        let thread = std::thread::Builder::new().name("decode".into()).spawn(read);
-        let thread = thread.map_err(|source| Error::io("a thread to decode on", source))?;
-        Ok(Self { shared, thread: Some(thread), cancel })
+        Ok(Self { shared, thread: Some(spawn("decode", read)?), cancel })
     }
 }
 

@@ -199,7 +199,7 @@ impl Controller {
 
     fn add(&mut self, id: Option<u32>, position: usize, bbox: BBox) -> Result<(), Refusal> {
         let (count, taken) = self.shared.look(|state| {
-            let tracks = state.tracks();
+            let tracks = &state.tracks;
             (tracks.len(), id.is_some_and(|id| tracks.contains_key(&id)))
         });
         if count >= MAX_TARGETS {
@@ -218,7 +218,7 @@ impl Controller {
         let (item, checkpoint, seen) = self.begin(target, position, bbox)?;
         self.last_id = self.last_id.max(target);
         let gone = self.shared.change(|state| {
-            state.put_map(position, target, seen.map);
+            state.maps.put(position, target, seen.map);
             state.give(target, bbox, seen.record)
         });
         let checkpoints = self.checkpoints.entry(target).or_default();
@@ -231,7 +231,7 @@ impl Controller {
     /// Refuses to undo a correction if the frames before it are no longer cached, so that tracking cannot go on there.
     fn can_go_on(&self, target: u32, position: usize) -> Result<(), String> {
         let from = self.shared.look(|state| {
-            let track = state.tracks().get(&target)?;
+            let track = state.tracks.get(&target)?;
             track.marks().get(&position)?;
             let (missing, start) = track.resumes(position)?;
             Some(self.checkpoints.get(&target).map_or(start, |checkpoints| checkpoints.next(start, missing)))
@@ -260,7 +260,7 @@ impl Controller {
     }
 
     fn check_target(&self, target: u32) -> Result<(), String> {
-        let exists = self.shared.look(|state| state.tracks().contains_key(&target));
+        let exists = self.shared.look(|state| state.tracks.contains_key(&target));
         exists.then_some(()).ok_or_else(|| format!("there is no target {target}"))
     }
 }

@@ -200,7 +200,7 @@ impl Controller {
             // A piece that cannot be continued does not stop the other targets.
             (!self.is_gone(next)).then_some(next)
         };
-        self.shared.look(|state| state.tracks().iter().filter_map(next).min())
+        self.shared.look(|state| state.tracks.iter().filter_map(next).min())
     }
 
     /// Whether a frame of a live source has left the cache.
@@ -247,7 +247,7 @@ impl Controller {
         self.shared.prepare(|state| {
             state.status.track_ms = took;
             for (target, seen) in found {
-                state.put_map(seen.record.index, target, seen.map);
+                state.maps.put(seen.record.index, target, seen.map);
                 state.found(target, seen.record);
             }
         });
@@ -271,7 +271,7 @@ impl Controller {
                 })
             };
             state
-                .tracks()
+                .tracks
                 .iter()
                 .filter_map(job)
                 .filter(|job| job.checkpoint.is_some() || job.start == position)

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::error::{Error, Result};
+use crate::cancel::spawn;
+use crate::error::Result;
 
 /// Maximum connections at a time. A browser keeps up to six.
 const MAX_CONNECTIONS: usize = 64;
@@ -53,9 +54,7 @@ impl Server {
     ) -> Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, handler): (_, Arc<Handler>) = (Arc::clone(&stop), Arc::new(handler));
-        let thread = std::thread::Builder::new().name("accept".into());
-        let thread = thread.spawn(move || accept(&listener, &handler, &stopped));
-        let thread = thread.map_err(|source| Error::io("a thread to serve on", source))?;
+        let thread = spawn("accept", move || accept(&listener, &handler, &stopped))?;
         Ok(Self { address, stop, thread: Some(thread) })
     }
 }
@@ -102,7 +101,7 @@ fn accept(listener: &TcpListener, handler: &Arc<Handler>, stop: &Arc<AtomicBool>
             let _ = serve(&stream, handler.as_ref(), &stopped);
         };
         // Without a thread the connection is closed; the client tries again.
-        let _ = std::thread::Builder::new().name("http".into()).spawn(work);
+        let _ = spawn("http", work);
     }
 }
 

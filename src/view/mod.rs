@@ -35,7 +35,7 @@ use self::results::{Results, autosave};
 use self::routes::{Gate, Routes, make_token};
 use self::state::{SharedState, Status, ViewState};
 use crate::bbox::BBox;
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
 use crate::export::{FrameRecord, Json, SourceRecord, TargetRecord};
 use crate::media::{Demand, Item, Source};
@@ -157,8 +157,7 @@ impl View {
             // The receiver may be gone.
             let _ = end.send(saver.map_or(Ok(()), Saver::finish));
         };
-        let controller = std::thread::Builder::new().name("view".into()).spawn(run);
-        let controller = controller.map_err(|source| Error::io("a thread to track on", source))?;
+        let controller = spawn("view", run)?;
         let gate = Gate::new(local, &host, token.clone());
         let routes = Routes { gate, shared: Arc::clone(&shared), messages: messages.clone(), results };
         let server = Server::start(listener, local, move |request| routes.answer(request))?;
@@ -252,9 +251,8 @@ impl Saver {
         drop(Json::create(&path.as_path().into())?);
         let stop = CancelToken::default();
         let token = stop.clone();
-        let save = move || autosave(&results, &shared, &path, &token);
-        let thread = std::thread::Builder::new().name("session".into()).spawn(save);
-        Ok(Self { stop, thread: thread.map_err(|source| Error::io("a thread to save on", source))? })
+        let thread = spawn("session", move || autosave(&results, &shared, &path, &token))?;
+        Ok(Self { stop, thread })
     }
 
     /// Saves for the last time.

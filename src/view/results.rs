@@ -90,7 +90,7 @@ impl Results {
         let until = |track: &Track| track.missing(usize::MAX).map_or(usize::MAX, |(missing, _)| missing);
         let before_gap =
             |track: &Track| track.records().take_while(|record| record.index < until(track)).cloned().collect();
-        let known = |state: &ViewState| state.tracks().get(&target).map(before_gap);
+        let known = |state: &ViewState| state.tracks.get(&target).map(before_gap);
         let records: Vec<FrameRecord> = shared.look(known).ok_or_else(none)?;
         if records.is_empty() {
             return Err(no_record());
@@ -122,7 +122,7 @@ impl Results {
     /// A copy of all records, so that pages and trackers do not wait for the file.
     fn found(&self, shared: &SharedState) -> Found {
         let (size, targets, mut records, completed) = shared.look(|state| {
-            let tracks = state.tracks();
+            let tracks = &state.tracks;
             let targets: Vec<_> = tracks.iter().map(|(id, track)| track.target(*id)).collect();
             // A run is complete only if the end of the source is known.
             let completed = |last| tracks.values().all(|track| track.start() <= last && track.missing(last).is_none());
@@ -162,7 +162,7 @@ pub fn autosave(results: &Results, shared: &SharedState, path: &Path, stop: &Can
     let (mut saved, mut due) = (None, Instant::now());
     loop {
         let stopping = stop.is_cancelled();
-        let now = shared.look(ViewState::revision);
+        let now = shared.look(|state| state.revision);
         if saved != Some(now) && (stopping || Instant::now() >= due) {
             let begun = Instant::now();
             let result = results.save(shared, path);

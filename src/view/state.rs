@@ -86,12 +86,13 @@ pub struct ViewState {
     pub next_clip: Option<usize>,
     /// The first box, once it is drawn.
     pub picked: Option<BBox>,
-    tracks: BTreeMap<u32, Track>,
-    maps: Maps,
+    /// The targets by their ids.
+    pub tracks: BTreeMap<u32, Track>,
+    pub maps: Maps,
     serial: u64,
     changes: Vec<Change>,
     /// Counts what changes targets.
-    revision: u64,
+    pub revision: u64,
     /// What can be undone, the last at the end.
     edits: Vec<Edit>,
 }
@@ -139,16 +140,6 @@ pub struct News {
 const MAX_CHANGES: usize = 4000;
 
 impl ViewState {
-    /// The targets by their ids.
-    pub fn tracks(&self) -> &BTreeMap<u32, Track> {
-        &self.tracks
-    }
-
-    /// A count that grows with every change of targets.
-    pub fn revision(&self) -> u64 {
-        self.revision
-    }
-
     /// Puts in a target of a session with its records.
     pub fn restore(&mut self, target: TargetRecord, records: impl Iterator<Item = FrameRecord>) {
         let marks = target.given.iter().map(|given| (given.frame, given.bbox)).collect();
@@ -245,11 +236,6 @@ impl ViewState {
         self.remember(target, Some(before), gone.clone(), removed);
         self.changes.push(Change::Gone(target, gone.clone()));
         Some(gone)
-    }
-
-    /// Replaces the response map of a target in a frame.
-    pub fn put_map(&mut self, position: usize, target: u32, map: Option<Map>) {
-        self.maps.put(position, target, map);
     }
 
     /// The response map of a target in the frame that is shown, if its record is still there.
@@ -533,11 +519,11 @@ impl Map {
 
 /// Maps with their position and target, the oldest first.
 #[derive(Debug, Default)]
-struct Maps(VecDeque<((usize, u32), Map)>);
+pub struct Maps(VecDeque<((usize, u32), Map)>);
 
 impl Maps {
     /// Replaces the map of a target in a frame; `None` removes it, since the old one is out of date.
-    fn put(&mut self, position: usize, target: u32, map: Option<Map>) {
+    pub fn put(&mut self, position: usize, target: u32, map: Option<Map>) {
         self.0.retain(|(key, _)| *key != (position, target));
         self.0.extend(map.map(|map| ((position, target), map)));
         while self.0.iter().map(|(_, map)| map.levels.len()).sum::<usize>() > MAX_MAP_BYTES {

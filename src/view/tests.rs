@@ -142,7 +142,7 @@ impl Seat {
     /// Positions and boxes of a target.
     fn found(&self, target: u32) -> Vec<(usize, BBox)> {
         let found = |track: &state::Track| track.records().map(|record| (record.index, record.bbox)).collect();
-        self.view.shared.look(|state| state.tracks().get(&target).map(found).unwrap_or_default())
+        self.view.shared.look(|state| state.tracks.get(&target).map(found).unwrap_or_default())
     }
 }
 

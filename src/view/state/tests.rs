@@ -82,7 +82,7 @@ fn an_outdated_response_is_not_shown() {
         state.status.position = 2;
         state.give(1, bbox(1.0), record_at(1, bbox(1.0)));
         assert!(state.found(1, record_at(2, bbox(2.0))));
-        state.put_map(2, 1, map(7));
+        state.maps.put(2, 1, map(7));
     });
     let wants = Wants { map: Some(1), ..Wants::default() };
     let levels = || shared.news(&wants, Duration::ZERO).levels;
@@ -93,7 +93,7 @@ fn an_outdated_response_is_not_shown() {
     // Tracked again without a response, as in an unreadable frame.
     shared.change(|state| {
         assert!(state.found(1, record_at(2, bbox(2.5))));
-        state.put_map(2, 1, None);
+        state.maps.put(2, 1, None);
     });
     assert!(levels().is_empty());
 }
@@ -239,7 +239,7 @@ fn an_unreadable_frame_has_no_jpeg_and_no_size() {
 fn every_change_can_be_undone() {
     let mut state = ViewState::default();
     let seen = |state: &ViewState| {
-        let tracks = state.tracks().iter();
+        let tracks = state.tracks.iter();
         let mut all: Vec<_> = tracks.map(|(id, track)| (track.target(*id), track.found.clone())).collect();
         all.sort_by_key(|(target, _)| target.id);
         all
@@ -265,7 +265,7 @@ fn every_change_can_be_undone() {
     }
     assert_eq!(before.pop(), Some(seen(&state)));
     // The first target goes too, and then there is nothing more.
-    assert!(state.undo().is_some() && state.tracks().is_empty() && state.undo().is_none());
+    assert!(state.undo().is_some() && state.tracks.is_empty() && state.undo().is_none());
 }
 
 #[test]
