@@ -11,7 +11,7 @@ use super::source::no_frame;
 use super::track::TrackArgs;
 use crate::cancel::CancelToken;
 use crate::error::Error;
-use crate::export::{Exports, Given, Journal, LostSpan, StateCounts, Summary, TargetRecord};
+use crate::export::{Exports, Given, Journal, LostSpan, Run, SourceRecord, StateCounts, Summary, TargetRecord};
 use crate::media::{Demand, Item, Prefetch, Source, Span};
 use crate::run::{Cause, End, Halt, OneSided, Passes, Pilot, Session, Step, Watch};
 use crate::tracker::{Tracker, check_start};
@@ -58,9 +58,9 @@ impl RunConfig<'_> {
             session = self.session(|target| pilots[target].clone());
             (frames, first_halt) = (Box::new(again), halt);
         }
-        let parameters = self.parameters.clone();
-        let mut journal = Journal::new(exports, self.source.info(), self.path.clone(), self.span, parameters);
-        journal.set_targets(self.targets.clone(), self.named);
+        let source = SourceRecord::new(self.path.clone(), self.source.info(), self.span);
+        let run = Run::new(source, self.parameters.clone(), self.targets.clone(), self.named);
+        let mut journal = Journal::new(exports, self.source.info(), run);
         journal.repeats = self.has_two_passes();
         let cancel = &self.cancel;
         let start = |path| Control::start(path, self.pilot(), &self.targets, self.quit.clone());

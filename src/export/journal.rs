@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
 
-use super::record::{FrameRecord, Run, SourceRecord, TargetRecord, rounded};
+use super::record::{FrameRecord, Run, TargetRecord, rounded};
 use super::{Exports, FrameResult};
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::eval::score_labelled;
-use crate::media::{Info, Span};
+use crate::media::Info;
 use crate::run::{Follower, Step};
 use crate::tracker::State;
 
@@ -33,27 +32,11 @@ pub struct Journal<'a> {
 }
 
 impl<'a> Journal<'a> {
-    /// Creates a journal for the frames of a source in `span`. `path` is the source as the user named it, `parameters`
-    /// a JSON object of all settings.
-    pub fn new(exports: Exports, info: &'a Info, path: String, span: Span, parameters: Value) -> Self {
-        let record = SourceRecord::new(path, info, span);
-        Self {
-            info,
-            exports,
-            run: Run::new(record, parameters, Vec::new(), false),
-            tally: Tally::default(),
-            labelled: Vec::new(),
-            is_scored: false,
-            last: span.first.saturating_sub(1),
-            dropped: 0,
-            repeats: false,
-        }
-    }
-
-    /// Sets the targets, in the order of the session. If they are `named`, frames tell them apart by their ids, and they
-    /// are not compared with the ground truth.
-    pub fn set_targets(&mut self, targets: Vec<TargetRecord>, named: bool) {
-        (self.run.targets, self.run.named) = (targets, named);
+    /// Creates a journal for a run of a source. Targets that are [named](Run::named) are not compared with the ground
+    /// truth.
+    pub fn new(exports: Exports, info: &'a Info, run: Run) -> Self {
+        let (tally, labelled, last) = (Tally::default(), Vec::new(), run.source.start.saturating_sub(1));
+        Self { info, exports, run, tally, labelled, is_scored: false, last, dropped: 0, repeats: false }
     }
 
     /// Adds a target that begins while the session runs.

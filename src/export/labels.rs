@@ -188,22 +188,15 @@ fn coco(document: &Value) -> Wrong<Vec<Found>> {
     list("annotations")?.iter().map(annotation).collect()
 }
 
-/// The id of a CVAT track: the group if it has one, since CVAT numbers tracks itself.
-fn cvat_id(group: Option<u32>, place: usize) -> u32 {
-    group.filter(|&group| group > 0).unwrap_or(u32::try_from(place).unwrap_or(u32::MAX))
-}
-
-fn corners([left, top, right, bottom]: [f64; 4]) -> BBox {
-    BBox::new(left, top, right - left, bottom - top)
-}
-
 fn cvat_xml(text: &str) -> Wrong<Vec<Found>> {
     let document = roxmltree::Document::parse(text).map_err(|error| format!("it is not XML of CVAT: {error}"))?;
     // In a file that CVAT has written, a person may have changed any keyframe.
     let by_cvat = document.descendants().any(|node| node.has_tag_name("dumped"));
     let mut all = Vec::new();
     for (track, place) in document.descendants().filter(|node| node.has_tag_name("track")).zip(1..) {
-        let id = cvat_id(track.attribute("group_id").and_then(|id| id.parse().ok()), place);
+        // The group if it has one, since CVAT numbers tracks itself.
+        let group = track.attribute("group_id").and_then(|id| id.parse().ok()).filter(|&group| group > 0);
+        let id = group.unwrap_or(u32::try_from(place).unwrap_or(u32::MAX));
         let class = track.attribute("label").map(String::from);
         for shape in track.children().filter(|node| node.has_tag_name("box")) {
             let number = |name: &str| {
@@ -217,7 +210,8 @@ fn cvat_xml(text: &str) -> Wrong<Vec<Found>> {
             if shape.attribute("keyframe") == Some("0") {
                 continue;
             }
-            let bbox = corners([number("xtl")?, number("ytl")?, number("xbr")?, number("ybr")?]);
+            let (left, top) = (number("xtl")?, number("ytl")?);
+            let bbox = BBox::new(left, top, number("xbr")? - left, number("ybr")? - top);
             let bbox = (shape.attribute("outside") != Some("1")).then_some(bbox);
             let (class, name) = (class.clone(), extra("name").map(String::from));
             let given = !by_cvat && extra("given") == Some("true");

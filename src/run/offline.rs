@@ -176,6 +176,17 @@ pub(crate) enum Pilot {
 }
 
 impl Pilot {
+    /// The next estimate, of the tracker or the stored one.
+    fn next(&mut self, live: impl FnOnce(&mut Tracker) -> Result<Estimate>) -> Result<Estimate> {
+        match self {
+            Self::Live(tracker, filter) => {
+                let estimate = live(tracker)?;
+                Ok(filter.as_mut().map_or(estimate, |filter| filter.next(estimate)))
+            }
+            Self::Stored(estimates) => estimates.pop_front().ok_or(Error::NotInitialized),
+        }
+    }
+
     /// The tracker.
     pub(crate) fn tracker(&self) -> Option<&Tracker> {
         match self {
@@ -187,23 +198,11 @@ impl Pilot {
 
 impl Follower for Pilot {
     fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> Result<Estimate> {
-        match self {
-            Self::Live(tracker, filter) => {
-                let estimate = tracker.init(frame, bbox)?;
-                Ok(filter.as_mut().map_or(estimate, |filter| filter.next(estimate)))
-            }
-            Self::Stored(estimates) => estimates.pop_front().ok_or(Error::NotInitialized),
-        }
+        self.next(|tracker| tracker.init(frame, bbox))
     }
 
     fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
-        match self {
-            Self::Live(tracker, filter) => {
-                let estimate = tracker.update(frame)?;
-                Ok(filter.as_mut().map_or(estimate, |filter| filter.next(estimate)))
-            }
-            Self::Stored(estimates) => estimates.pop_front().ok_or(Error::NotInitialized),
-        }
+        self.next(|tracker| tracker.update(frame))
     }
 
     fn response(&self) -> Option<ResponseMap<'_>> {
