@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args};
-use serde::Serialize;
+use serde_json::json;
 
 use super::Failure;
 use super::progress::Progress;
@@ -136,17 +136,17 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     // All checks come before anything is written.
     let evaluation = open(args, data, &presets)?;
     check_folder(out, args.resume)?;
-    let manifest = Manifest {
-        schema: "kcf-track-evaluation/3",
-        version: env!("CARGO_PKG_VERSION"),
-        data,
-        sequences: &args.sequences,
-        trackers: &presets,
-        results: &args.results,
-        protocol: args.protocol,
-        toolkit: args.toolkit,
-        base: args.base,
-    };
+    let manifest = json!({
+        "schema": "kcf-track-evaluation/3",
+        "version": env!("CARGO_PKG_VERSION"),
+        "data": data,
+        "sequences": args.sequences,
+        "trackers": presets,
+        "results": args.results,
+        "protocol": args.protocol,
+        "toolkit": args.toolkit,
+        "base": args.base,
+    });
     atomic_file::write_json(&out.join(EVALUATION), &manifest)?;
 
     let jobs = args.jobs.map(usize::from);
@@ -157,20 +157,6 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let evaluated = evaluated?;
     report::write(&evaluation, &evaluated, out)?;
     print(&evaluated, out, args.quiet)
-}
-
-/// The document `evaluation.json` in the folder of an evaluation: its arguments.
-#[derive(Serialize)]
-struct Manifest<'a> {
-    schema: &'a str,
-    version: &'a str,
-    data: &'a Path,
-    sequences: &'a [String],
-    trackers: &'a [Preset],
-    results: &'a [(String, String)],
-    protocol: Protocol,
-    toolkit: Toolkit,
-    base: Option<u8>,
 }
 
 /// Checks that `folder` is new, empty, or holds an evaluation to `resume`.

@@ -58,7 +58,7 @@ use crate::media::{Images, decode};
 use metrics::{FrameErrors, frame_errors};
 use protocols::Start;
 use runner::{RunKey, Trace, run_sequence};
-use summary::{Scored, mean, summarize};
+use summary::{mean, summarize};
 
 /// Trackers and published results over a dataset.
 #[derive(Debug)]
@@ -194,7 +194,7 @@ impl Evaluation {
             }
             // A tracker without any score has no rank.
             if !scores.is_empty() {
-                scored.push(Scored { name: name.to_owned(), origin, parameters, scores });
+                scored.push(TrackerReport::new(name.to_owned(), origin, parameters, scores));
             }
         }
         if scored.is_empty() {

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::dataset::LabelledSequence;
 use super::metrics::{PRECISION_THRESHOLDS, SUCCESS_THRESHOLDS, Score, Toolkit};
@@ -99,7 +100,7 @@ pub struct TrackerReport {
     /// Where its boxes come from.
     pub origin: Origin,
     /// Its parameters; null for result files.
-    pub parameters: serde_json::Value,
+    pub parameters: Value,
     /// The means over all its sequences.
     pub overall: Aggregate,
     /// The means over the sequences with an attribute.
@@ -170,12 +171,12 @@ pub struct TrackerTiming {
     pub sequences: BTreeMap<String, f64>,
 }
 
-/// A tracker's scores by sequence, before they are summed up.
-pub(super) struct Scored {
-    pub name: String,
-    pub origin: Origin,
-    pub parameters: serde_json::Value,
-    pub scores: BTreeMap<String, Score>,
+impl TrackerReport {
+    /// The report of these scores; [`summarize`] adds the attributes.
+    pub(super) fn new(name: String, origin: Origin, parameters: Value, sequences: BTreeMap<String, Score>) -> Self {
+        let overall = aggregate(sequences.values());
+        Self { name, origin, parameters, overall, attributes: BTreeMap::new(), sequences }
+    }
 }
 
 fn aggregate<'a>(scores: impl IntoIterator<Item = &'a Score>) -> Aggregate {
@@ -219,7 +220,7 @@ pub(super) fn summarize<'a>(
     protocol: Protocol,
     toolkit: Toolkit,
     sequences: impl Iterator<Item = &'a LabelledSequence>,
-    scored: Vec<Scored>,
+    mut trackers: Vec<TrackerReport>,
     mut left_out: Vec<LeftOut>,
     mut warnings: Vec<String>,
 ) -> Report {
@@ -238,17 +239,10 @@ pub(super) fn summarize<'a>(
             scores.iter().filter(|(name, _)| with_attribute(attribute, name)).map(|(_, s)| s).collect();
         (!some.is_empty()).then(|| (attribute.to_owned(), aggregate(some)))
     };
-    let mut trackers: Vec<TrackerReport> = scored
-        .into_iter()
-        .map(|s| TrackerReport {
-            overall: aggregate(s.scores.values()),
-            attributes: ATTRIBUTES.iter().filter_map(|&(attribute, _)| by_attribute(&s.scores, attribute)).collect(),
-            name: s.name,
-            origin: s.origin,
-            parameters: s.parameters,
-            sequences: s.scores,
-        })
-        .collect();
+    for tracker in &mut trackers {
+        let attributes = ATTRIBUTES.iter().filter_map(|&(attribute, _)| by_attribute(&tracker.sequences, attribute));
+        tracker.attributes = attributes.collect();
+    }
     trackers.sort_by(|a, b| b.overall.mean.auc.total_cmp(&a.overall.mean.auc).then_with(|| a.name.cmp(&b.name)));
     let mut differences = Vec::new();
     for (i, better) in trackers.iter().enumerate() {
@@ -339,20 +333,16 @@ pub(super) mod tests {
     pub(in crate::eval) fn report() -> Report {
         let truth = vec![Some(BBox::new(10.0, 10.0, 40.0, 40.0)); 20];
         let sequences = ["A", "B", "C"];
-        let scored =
-            [("good", 1.0), ("a|b_<1>", 6.0), ("<script>alert(1)</script>", 15.0)].map(|(name, speed)| Scored {
-                name: name.into(),
-                origin: if name == "good" { Origin::Run } else { Origin::Results },
-                parameters: serde_json::json!({"sigma": 0.5}),
-                scores: (1..)
-                    .zip(sequences)
-                    .map(|(i, sequence)| {
-                        let x = |t: usize| 10.0 + speed * (t * i) as f64 / 2.0;
-                        let boxes: Vec<BBox> = (0..20).map(|t| BBox::new(x(t), 10.0, 40.0, 40.0)).collect();
-                        (sequence.to_owned(), score(&truth, &boxes, Toolkit::Otb).unwrap())
-                    })
-                    .collect(),
-            });
+        let trackers = [("good", 1.0), ("a|b_<1>", 6.0), ("<script>alert(1)</script>", 15.0)].map(|(name, speed)| {
+            let score = |(i, sequence): (usize, &str)| {
+                let x = |t: usize| 10.0 + speed * (t * i) as f64 / 2.0;
+                let boxes: Vec<BBox> = (0..20).map(|t| BBox::new(x(t), 10.0, 40.0, 40.0)).collect();
+                (sequence.to_owned(), score(&truth, &boxes, Toolkit::Otb).unwrap())
+            };
+            let origin = if name == "good" { Origin::Run } else { Origin::Results };
+            let parameters = serde_json::json!({"sigma": 0.5});
+            TrackerReport::new(name.into(), origin, parameters, (1..).zip(sequences).map(score).collect())
+        });
         let attributes = ["IV", "SV", "OCC"].map(String::from).to_vec();
         let all = sequences.map(|name| LabelledSequence {
             attributes: attributes.clone(),
@@ -360,7 +350,7 @@ pub(super) mod tests {
         });
         let left_out = vec![LeftOut { sequence: "D".into(), tracker: None, reason: "<b>broken</b>".into() }];
         let warnings = vec!["odd & even".into()];
-        summarize(Protocol::Ope, Toolkit::Otb, all.iter(), scored.into(), left_out, warnings)
+        summarize(Protocol::Ope, Toolkit::Otb, all.iter(), trackers.into(), left_out, warnings)
     }
 
     #[test]

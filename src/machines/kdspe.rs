@@ -89,8 +89,8 @@ impl Kdspe {
         classes: &[Vec<usize>],
         weights: &DVector<f64>,
     ) -> Result<(DMatrix<f64>, DVector<f64>, DVector<f64>)> {
-        let Params { dims, ridge, tau, iterations, eps, .. } = self.0;
-        let d = discriminative(gram, classes, ridge, Sparse { tau, iterations })?;
+        let Params { dims, eps, .. } = self.0;
+        let d = discriminative(gram, classes, &self.0)?;
         // Samples without weights do not count.
         let mut kept: Vec<usize> = classes.iter().filter(|class| class.len() > 1).flatten().copied().collect();
         kept.sort_unstable();
@@ -110,27 +110,13 @@ impl Kdspe {
     }
 }
 
-/// How an l1 problem is solved.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Sparse {
-    /// The price τ of a unit of weight, relative to kernel values.
-    pub tau: f64,
-    /// The largest number of ADMM iterations; none leaves the step out.
-    pub iterations: usize,
-}
-
 /// The weights of discriminative sparsity preserving embedding, n x n, for the classes with the given members. Samples
 /// of a class of one take no part: their rows and columns stay zero.
-pub(crate) fn discriminative(
-    gram: &DMatrix<f64>,
-    classes: &[Vec<usize>],
-    ridge: f64,
-    sparse: Sparse,
-) -> Result<DMatrix<f64>> {
+pub(crate) fn discriminative(gram: &DMatrix<f64>, classes: &[Vec<usize>], params: &Params) -> Result<DMatrix<f64>> {
     let n = gram.nrows();
     let mut weights = DMatrix::zeros(n, n);
     for class in classes.iter().filter(|class| class.len() > 1) {
-        let within = within_class(&gram.select_rows(class).select_columns(class), ridge)?;
+        let within = within_class(&gram.select_rows(class).select_columns(class), params.ridge)?;
         for (a, &i) in class.iter().enumerate() {
             for (b, &j) in class.iter().enumerate() {
                 weights[(i, j)] = within[(a, b)];
@@ -139,13 +125,13 @@ pub(crate) fn discriminative(
         let others = classes.iter().filter(|c| *c != class && c.len() > 1);
         let mut others: Vec<usize> = others.flatten().copied().collect();
         others.sort_unstable();
-        if others.len() < 2 || sparse.iterations == 0 {
+        if others.len() < 2 || params.iterations == 0 {
             continue;
         }
         // The residual of the own class, in terms of the others: g_j = K_Oj - K_OI t_j.
         let across = gram.select_rows(&others).select_columns(class);
         let unexplained = &across - &across * within;
-        let rest = lasso(&gram.select_rows(&others).select_columns(&others), unexplained, sparse)?;
+        let rest = lasso(&gram.select_rows(&others).select_columns(&others), unexplained, params)?;
         for (a, &i) in others.iter().enumerate() {
             for (b, &j) in class.iter().enumerate() {
                 weights[(i, j)] = rest[(a, b)];
@@ -179,7 +165,7 @@ pub(super) fn within_class(gram: &DMatrix<f64>, ridge: f64) -> Result<DMatrix<f6
 }
 
 /// `min ½ sᵀHs - gᵀs + τ‖s‖₁, 1ᵀs = 0` for each column `g`, by ADMM.
-fn lasso(h: &DMatrix<f64>, g: DMatrix<f64>, sparse: Sparse) -> Result<DMatrix<f64>> {
+fn lasso(h: &DMatrix<f64>, g: DMatrix<f64>, params: &Params) -> Result<DMatrix<f64>> {
     let (n, m) = (h.nrows(), g.ncols());
     let rho = (h.trace() / n as f64).max(f64::MIN_POSITIVE);
     let mut lifted = h.clone();
@@ -188,7 +174,7 @@ fn lasso(h: &DMatrix<f64>, g: DMatrix<f64>, sparse: Sparse) -> Result<DMatrix<f6
     let ones = inverse.column_sum();
     let mut z = DMatrix::zeros(n, m);
     let mut u = DMatrix::<f64>::zeros(n, m);
-    for _ in 0..sparse.iterations {
+    for _ in 0..params.iterations {
         cancel::check()?;
         let mut x = &inverse * (&g + (&z - &u) * rho);
         for mut column in x.column_iter_mut() {
@@ -197,7 +183,7 @@ fn lasso(h: &DMatrix<f64>, g: DMatrix<f64>, sparse: Sparse) -> Result<DMatrix<f6
         u += &x;
         let mut moved = 0.0f64;
         for (new, old) in u.iter().zip(z.iter_mut()) {
-            let shrunk = new.signum() * (new.abs() - sparse.tau / rho).max(0.0);
+            let shrunk = new.signum() * (new.abs() - params.tau / rho).max(0.0);
             moved = moved.max((shrunk - *old).abs());
             *old = shrunk;
         }

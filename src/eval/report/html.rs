@@ -1,6 +1,6 @@
 //! The page: one file that loads nothing.
 
-use super::plot::{Plot, color_of};
+use super::plot::color_of;
 use super::{Plots, attributes, heading, own_count, styles};
 use crate::eval::summary::{Difference, Interval, Origin, Report, Timings};
 use crate::eval::{Protocol, Score, Toolkit};
@@ -61,8 +61,8 @@ fn plural(n: usize, one: &str, many: &str) -> String {
 }
 
 /// A plot inside a page: without the XML declaration, with a name for screen readers.
-fn figure(plot: &Plot, name: &str) -> String {
-    let svg = plot.svg.find("<svg").map_or("", |at| &plot.svg[at..]);
+fn figure(plot: &str, name: &str) -> String {
+    let svg = plot.find("<svg").map_or("", |at| &plot[at..]);
     let named = svg.replacen("<svg", &format!("<svg role=\"img\" aria-label=\"{}\"", escape(name)), 1);
     format!("<figure>{named}</figure>\n")
 }

@@ -16,7 +16,7 @@ mod plot;
 use std::path::Path;
 
 use failures::failures;
-use plot::{Axes, Plot, Series};
+use plot::{Axes, Series, plot};
 
 use super::summary::{ATTRIBUTES, Aggregate, Interval, Origin, Report, Timings, TrackerReport};
 use super::{Evaluated, Evaluation, Score};
@@ -30,9 +30,9 @@ const MIN_SEQUENCES: usize = 2;
 /// All plots of a report.
 struct Plots {
     /// Success, precision and normalised precision.
-    overall: [Plot; 3],
+    overall: [String; 3],
     /// Success by attribute, with the plot's name.
-    by_attribute: Vec<(String, Plot)>,
+    by_attribute: Vec<(String, String)>,
 }
 
 /// The colour and dash of each tracker of the report: our own first, which get the strongest, then the others, best
@@ -68,16 +68,16 @@ impl Plots {
         for (short, long, n) in attributes(report).into_iter().filter(|(.., n)| *n >= MIN_SEQUENCES) {
             let title = format!("Success, {long} ({n})");
             let series = series(|s| s.auc, |s| &s.success, Some((short, n)));
-            by_attribute.push((title.clone(), Plot::new(&success_axes(title), series)?));
+            by_attribute.push((title.clone(), plot(&success_axes(title), series)?));
         }
         let title = |what: &str| format!("{what} plots of {}", report.protocol.to_string().to_uppercase());
         let overall = [
-            Plot::new(&success_axes(title("Success")), series(|s| s.auc, |s| &s.success, None))?,
-            Plot::new(
+            plot(&success_axes(title("Success")), series(|s| s.auc, |s| &s.success, None))?,
+            plot(
                 &axes(title("Precision"), "Location error threshold (px)", "Precision", 50.0, 0),
                 series(|s| s.precision_20, |s| &s.precision, None),
             )?,
-            Plot::new(
+            plot(
                 &axes(title("Normalised precision"), "Normalised location error threshold", "Precision", 0.5, 2),
                 series(|s| s.normalized_precision, |s| &s.normalized, None),
             )?,
@@ -104,7 +104,7 @@ pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Resu
     atomic_file::write(&out.join("attributes.csv"), csv_by_attribute(report).as_bytes())?;
     let plots = Plots::draw(report)?;
     for (name, plot) in ["success", "precision", "normalized_precision"].into_iter().zip(&plots.overall) {
-        atomic_file::write(&out.join(format!("{name}.svg")), plot.svg.as_bytes())?;
+        atomic_file::write(&out.join(format!("{name}.svg")), plot.as_bytes())?;
     }
     let focus = focus(report);
     let mut failures = failures(evaluation, evaluated, focus);

@@ -99,33 +99,21 @@ pub struct Axes {
     pub x_decimals: usize,
 }
 
-/// Curves over equally spaced thresholds.
-#[derive(Debug)]
-pub struct Plot {
-    /// A complete SVG document.
-    pub svg: String,
-}
-
-impl Plot {
-    /// Draws `series`, the best first; ties keep the order of the report.
-    ///
-    /// # Errors
-    /// [`Error::Evaluation`] when drawing fails.
-    pub fn new(axes: &Axes, mut series: Vec<Series>) -> Result<Self> {
-        series.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.style.cmp(&b.style)));
-        let letters = series.iter().map(|s| s.label().chars().count()).max().unwrap_or(0).min(60);
-        // What the axes and the longest line of the legend need.
-        let width = AXES_WIDTH as u32 + LEGEND_TEXT as u32 + 10 + letters as u32 * 9;
-        let mut svg = String::new();
-        let area = SVGBackend::with_string(&mut svg, (width, HEIGHT)).into_drawing_area();
-        draw_curves(&area, axes, &series).map_err(wrong)?;
-        drop(area);
-        Ok(Self { svg })
-    }
-}
-
-fn wrong(reason: impl ToString) -> Error {
-    Error::Evaluation { what: "drawing a plot".into(), reason: reason.to_string() }
+/// Draws `series` over equally spaced thresholds as an SVG document, the best first; ties keep the order of the report.
+///
+/// # Errors
+/// [`Error::Evaluation`] when drawing fails.
+pub fn plot(axes: &Axes, mut series: Vec<Series>) -> Result<String> {
+    series.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.style.cmp(&b.style)));
+    let letters = series.iter().map(|s| s.label().chars().count()).max().unwrap_or(0).min(60);
+    // What the axes and the longest line of the legend need.
+    let width = AXES_WIDTH as u32 + LEGEND_TEXT as u32 + 10 + letters as u32 * 9;
+    let mut svg = String::new();
+    let area = SVGBackend::with_string(&mut svg, (width, HEIGHT)).into_drawing_area();
+    let drawn = draw_curves(&area, axes, &series);
+    drop(area);
+    let wrong = |reason| Error::Evaluation { what: "drawing a plot".into(), reason };
+    drawn.map_err(|error| wrong(error.to_string())).map(|()| svg)
 }
 
 type Drawn<E> = std::result::Result<(), DrawingAreaErrorKind<E>>;
@@ -223,19 +211,19 @@ mod tests {
     fn legends_are_sorted_and_escaped() {
         let mut unsorted = series();
         unsorted.reverse();
-        let plot = Plot::new(&axes(), unsorted).unwrap();
+        let svg = plot(&axes(), unsorted).unwrap();
         let places: Vec<usize> =
-            (0..12).map(|i| plot.svg.find(&format!("tracker &lt;{i}&gt; &amp; co [0.")).unwrap()).collect();
+            (0..12).map(|i| svg.find(&format!("tracker &lt;{i}&gt; &amp; co [0.")).unwrap()).collect();
         assert!(places.is_sorted());
-        assert!(plot.svg.contains("[0.500]") && plot.svg.contains("Overlap threshold"));
+        assert!(svg.contains("[0.500]") && svg.contains("Overlap threshold"));
     }
 
     #[test]
     fn all_curves_are_drawn() {
-        let plot = Plot::new(&axes(), series()).unwrap();
+        let svg = plot(&axes(), series()).unwrap();
         for color in &COLORS[..12] {
             let RGBColor(r, g, b) = *color;
-            assert!(plot.svg.contains(&format!("#{r:02X}{g:02X}{b:02X}")), "{color:?} is missing");
+            assert!(svg.contains(&format!("#{r:02X}{g:02X}{b:02X}")), "{color:?} is missing");
         }
     }
 }
