@@ -85,10 +85,10 @@ fn tolerance(text: &str) -> Result<f64, String> {
 }
 
 /// A size in pixels such as 640x360.
-fn size(text: &str) -> Result<(u32, u32), String> {
-    let sides = text.split_once('x').and_then(|(w, h)| Some((w.parse::<u32>().ok()?, h.parse::<u32>().ok()?)));
-    let sides = sides.filter(|(w, h)| (16..=8192).contains(w) && (16..=8192).contains(h));
-    sides.ok_or_else(|| "it is a width and a height from 16 to 8192, as in 640x360".into())
+pub fn size(text: &str) -> Result<(u32, u32), String> {
+    let sides = text.split_once(['x', 'X']).and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    let sides = sides.filter(|(w, h)| (8..=8192).contains(w) && (8..=8192).contains(h));
+    sides.ok_or_else(|| "it is a width and a height from 8 to 8192, as in 640x360".into())
 }
 
 /// All outputs of a run.
@@ -209,7 +209,7 @@ impl Outputs {
         let layout = Layout { length, rate: info.rate, tolerance: self.tolerance, with_frames };
         let mut exports = Exports::default();
         for (_, form, to) in &self.all {
-            exports.push(match (form.boxes(to, &layout), form) {
+            exports.0.push(match (form.boxes(to, &layout), form) {
                 (Some(boxes), _) => boxes?,
                 (None, Form::Frames) => Box::new(Frames::create(to.path())?),
                 (None, Form::Response) => Box::new(ResponseMaps::create(to.path())?),

@@ -24,7 +24,10 @@ impl Progress {
     pub fn frame(&mut self, evidence: Option<&Evidence>) {
         // The response to the training frame says nothing about tracking.
         if let Some(evidence) = evidence.filter(|_| !self.bar.is_hidden() && self.bar.position() > 0) {
-            self.bar.set_message(how_sure(evidence));
+            // The peak-to-sidelobe ratio of a tracker without a confidence.
+            let psr = || format!(", PSR {:.1}", evidence.psr);
+            let confidence = evidence.confidence.map(|confidence| format!(", confidence {confidence:.2}"));
+            self.bar.set_message(confidence.unwrap_or_else(psr));
         }
         self.bar.inc(1);
     }
@@ -44,14 +47,6 @@ impl Progress {
     /// Removes the bar, so that the next output begins on an empty line.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
-    }
-}
-
-/// The confidence, or the peak-to-sidelobe ratio of a tracker that has none.
-fn how_sure(evidence: &Evidence) -> String {
-    match evidence.confidence {
-        Some(confidence) => format!(", confidence {confidence:.2}"),
-        None => format!(", PSR {:.1}", evidence.psr),
     }
 }
 

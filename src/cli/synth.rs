@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Failure;
+use super::outputs::size;
 use super::progress::bar;
 use super::settings::pair;
 use crate::Error;
@@ -46,12 +47,6 @@ pub struct SynthArgs {
     /// How frames are stored
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "jpg")]
     format: Format,
-}
-
-/// Width and height, as in `320x240`.
-fn size(text: &str) -> Result<(u32, u32), String> {
-    let sides = text.split_once(['x', 'X']).and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
-    sides.ok_or_else(|| "expected WIDTHxHEIGHT in pixels, as in 320x240".into())
 }
 
 /// The parameters with their defaults, ranges and meanings, a line each.

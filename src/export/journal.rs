@@ -80,7 +80,7 @@ impl<'a> Journal<'a> {
         let frame = FrameResult { run: &self.run, records: &records, path, pixels, truth, responses: &responses };
         let written = self.exports.write(&frame);
         match written {
-            Err(error) if error.is_broken_pipe() && !self.exports.is_empty() => Ok(()),
+            Err(error) if error.is_broken_pipe() && !self.exports.0.is_empty() => Ok(()),
             written => written,
         }
     }

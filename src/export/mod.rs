@@ -153,19 +153,9 @@ pub fn write_all(mut exporter: Box<dyn Exporter>, run: &Run, records: &[FrameRec
 
 /// All outputs of a run. One that fails is dropped; the others go on.
 #[derive(Default)]
-pub struct Exports(Vec<Box<dyn Exporter>>);
+pub struct Exports(pub Vec<Box<dyn Exporter>>);
 
 impl Exports {
-    /// Adds an exporter.
-    pub fn push(&mut self, exporter: Box<dyn Exporter>) {
-        self.0.push(exporter);
-    }
-
-    /// Whether nothing is written.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Whether an exporter draws on the frames.
     pub fn draws(&self) -> bool {
         self.0.iter().any(|exporter| exporter.draws())

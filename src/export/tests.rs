@@ -98,9 +98,9 @@ fn a_failing_exporter_does_not_stop_the_others() {
     let (run, records) = run();
     let log = Arc::default();
     let mut exports = Exports::default();
-    exports.push(Box::new(Probe("pipe", Arc::clone(&log), Some(ErrorKind::BrokenPipe))));
-    exports.push(Box::new(Probe("full", Arc::clone(&log), Some(ErrorKind::StorageFull))));
-    exports.push(Box::new(Probe("good", Arc::clone(&log), None)));
+    exports.0.push(Box::new(Probe("pipe", Arc::clone(&log), Some(ErrorKind::BrokenPipe))));
+    exports.0.push(Box::new(Probe("full", Arc::clone(&log), Some(ErrorKind::StorageFull))));
+    exports.0.push(Box::new(Probe("good", Arc::clone(&log), None)));
     let error = exports.write(&FrameResult::new(&run, &records[..1])).unwrap_err();
     assert!(!error.is_broken_pipe() && error.to_string().starts_with("full"), "{error}");
     exports.write(&FrameResult::new(&run, &records[1..])).unwrap();

@@ -30,9 +30,9 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 /// The result of a bounded wait.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "one is returned at a time")]
-pub enum Wait {
+pub enum Wait<T = Item> {
     /// The next frame.
-    Item(Item),
+    Item(T),
     /// The stream has ended.
     End,
     /// The timeout has passed.
@@ -121,17 +121,16 @@ impl Prefetch {
         self.cancel.cancel();
         self.frames.clear();
         let begun = Instant::now();
-        for thread in self.threads.drain(..) {
-            while !thread.is_finished() {
-                if begun.elapsed() > SHUTDOWN_GRACE {
-                    return Ok(());
-                }
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            thread.join()?;
-        }
-        Ok(())
+        self.threads.drain(..).try_for_each(|thread| if has_ended(&thread, begun) { thread.join() } else { Ok(()) })
     }
+}
+
+/// Waits for a thread until [`SHUTDOWN_GRACE`] has passed since `begun`; returns whether it has ended.
+fn has_ended(thread: &JoinHandle<()>, begun: Instant) -> bool {
+    while !thread.is_finished() && begun.elapsed() < SHUTDOWN_GRACE {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    thread.is_finished()
 }
 
 /// The frames of a source, with the time at which each was decoded if the source is live.
@@ -228,11 +227,8 @@ impl Iterator for Latest {
 impl Drop for Latest {
     fn drop(&mut self) {
         self.cancel.cancel();
-        let begun = Instant::now();
         // A thread that waits for a pipe is left behind.
-        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && begun.elapsed() < SHUTDOWN_GRACE {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        let _ = self.thread.take().is_some_and(|thread| has_ended(&thread, Instant::now()));
     }
 }
 

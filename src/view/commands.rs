@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::controller::{Controller, Goal, Handled, POLL_INTERVAL};
-use super::frame_cache::{Checkpoint, Reading, Seen};
+use super::frame_cache::{Checkpoint, Seen};
 use super::state::{Gone, Track, ViewState};
 use crate::bbox::BBox;
-use crate::media::Item;
+use crate::media::{Item, Wait};
 use crate::run::{Command, MAX_TARGETS};
 use crate::tracker::too_small;
 
@@ -163,9 +163,9 @@ impl Controller {
         let until = Instant::now() + FRAME_TIMEOUT;
         while Instant::now() < until && !self.stop.is_cancelled() {
             match self.cache.read(position, POLL_INTERVAL).map_err(|error| error.to_string())? {
-                Reading::Frame(item) => return Ok(item),
-                Reading::End => return Err(format!("there is no frame {position}").into()),
-                Reading::NotYet => {}
+                Wait::Item(item) => return Ok(item),
+                Wait::End => return Err(format!("there is no frame {position}").into()),
+                Wait::NotYet => {}
             }
         }
         // Nothing else is read until the retry: each read elsewhere would restart the seek.

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
 use super::commands::Refusal;
-use super::frame_cache::{Checkpoint, Checkpoints, FrameCache, Reading, Seen};
+use super::frame_cache::{Checkpoint, Checkpoints, FrameCache, Seen};
 use super::state::{Picture, SharedState, Track, ViewState};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::Result;
-use crate::media::Item;
+use crate::media::{Item, Wait};
 use crate::run::Command;
 use crate::tracker::Params;
 
@@ -145,10 +145,10 @@ impl Controller {
             position = position.min((self.cache.newest + 1).max(self.cache.span.first));
         }
         match self.cache.read(position, POLL_INTERVAL) {
-            Ok(Reading::NotYet) => {}
-            Ok(Reading::End) => self.end_of_frames(goal),
+            Ok(Wait::NotYet) => {}
+            Ok(Wait::End) => self.end_of_frames(goal),
             Err(error) => self.stop_with(&error.to_string()),
-            Ok(Reading::Frame(item)) => {
+            Ok(Wait::Item(item)) => {
                 if wanted.is_some()
                     && let Err(said) = self.track(&item)
                 {

@@ -52,17 +52,6 @@ pub struct FrameCache {
     pub last: Option<usize>,
 }
 
-/// The result of a request for a frame.
-#[derive(Debug)]
-pub enum Reading {
-    /// The frame, read or not.
-    Frame(Arc<Item>),
-    /// It has not come yet; ask again.
-    NotYet,
-    /// The source ended before this frame.
-    End,
-}
-
 impl FrameCache {
     /// The frames of `source` in `span`. Keeps at most `most` bytes of pixels.
     pub fn new(source: Arc<dyn Source>, span: Span, demand: Demand, most: usize) -> Self {
@@ -88,18 +77,18 @@ impl FrameCache {
     ///
     /// # Errors
     /// When the source cannot be opened again, or a live source no longer has the frame.
-    pub fn read(&mut self, position: usize, timeout: Duration) -> Result<Reading> {
+    pub fn read(&mut self, position: usize, timeout: Duration) -> Result<Wait<Arc<Item>>> {
         if let Some(item) = self.kept.iter().rev().find(|item| item.position == position) {
-            return Ok(Reading::Frame(Arc::clone(item)));
+            return Ok(Wait::Item(Arc::clone(item)));
         }
         if self.last.is_some_and(|last| position > last) {
-            return Ok(Reading::End);
+            return Ok(Wait::End);
         }
         self.reach(position)?;
         let begun = Instant::now();
         while let Some(stream) = &mut self.stream {
             match stream.next_within(timeout) {
-                Wait::NotYet => return Ok(Reading::NotYet),
+                Wait::NotYet => return Ok(Wait::NotYet),
                 Wait::End if self.next == self.begun && self.next > self.behind_newest() => {
                     // The source ends before this stream begins. A stream from the newest frame on finds the end.
                     self.beyond = self.next;
@@ -115,10 +104,10 @@ impl FrameCache {
                     self.newest = self.newest.max(item.position);
                     self.keep(&item);
                     if item.position == position {
-                        return Ok(Reading::Frame(item));
+                        return Ok(Wait::Item(item));
                     }
                     if begun.elapsed() > timeout && item.position < position {
-                        return Ok(Reading::NotYet);
+                        return Ok(Wait::NotYet);
                     }
                     if item.position > position {
                         let reason = format!("it has no frame {position}");
@@ -127,7 +116,7 @@ impl FrameCache {
                 }
             }
         }
-        Ok(Reading::End)
+        Ok(Wait::End)
     }
 
     /// Makes sure that the stream will reach `position`.
@@ -397,9 +386,9 @@ mod tests {
         FrameCache::new(Arc::new(source), span, Channels::Luma.into(), most)
     }
 
-    fn level(reading: Reading) -> u8 {
+    fn level(reading: Wait<Arc<Item>>) -> u8 {
         match reading {
-            Reading::Frame(item) => item.frame.as_ref().unwrap().as_frame().gray_at(0, 0),
+            Wait::Item(item) => item.frame.as_ref().unwrap().as_frame().gray_at(0, 0),
             other => panic!("{other:?}"),
         }
     }
@@ -410,7 +399,7 @@ mod tests {
         for position in [1, 2, 3, 1, 200, 100, 99, 150, 198, 7] {
             assert_eq!(level(cache.read(position, SOON).unwrap()), position as u8);
         }
-        assert!(matches!(cache.read(201, SOON), Ok(Reading::End)));
+        assert!(matches!(cache.read(201, SOON), Ok(Wait::End)));
         assert_eq!(cache.oldest(), 1);
     }
 
@@ -429,9 +418,9 @@ mod tests {
         assert_eq!(level(cache.read(21, SOON).unwrap()), 21);
         assert_eq!(cache.last, None);
         assert_eq!(level(cache.read(50, SOON).unwrap()), 50);
-        assert!(matches!(cache.read(51, SOON), Ok(Reading::End)));
+        assert!(matches!(cache.read(51, SOON), Ok(Wait::End)));
         assert_eq!(cache.last, Some(50));
-        assert!(matches!(cache.read(51, SOON), Ok(Reading::End)));
+        assert!(matches!(cache.read(51, SOON), Ok(Wait::End)));
         assert_eq!(level(cache.read(44, SOON).unwrap()), 44);
     }
 
@@ -442,7 +431,7 @@ mod tests {
             let span = Span { first, last: None };
             let mut cache = FrameCache::new(Arc::new(source), span, Channels::Luma.into(), 0);
             // A stream that begins far behind the end has no frame.
-            assert!(matches!(cache.read(9000, SOON), Ok(Reading::End)));
+            assert!(matches!(cache.read(9000, SOON), Ok(Wait::End)));
             assert_eq!((cache.last, cache.newest), (Some(100), 100));
             assert_eq!(level(cache.read(100, SOON).unwrap()), 100);
         }
@@ -457,7 +446,7 @@ mod tests {
         let begun = Instant::now();
         // Each of these streams would pass over frames for ever before its first.
         for position in [200, 180, 160] {
-            assert!(matches!(cache.read(position, Duration::from_millis(10)), Ok(Reading::NotYet)));
+            assert!(matches!(cache.read(position, Duration::from_millis(10)), Ok(Wait::NotYet)));
             assert!(source.running() <= 1);
         }
         assert_eq!(level(cache.read(1, SOON).unwrap()), 1);
@@ -468,7 +457,7 @@ mod tests {
     fn waits_no_longer_than_asked_for_a_frame() {
         let mut cache = cache(Numbered::stalled(3), MAX_CACHE_BYTES);
         assert_eq!(level(cache.read(3, SOON).unwrap()), 3);
-        assert!(matches!(cache.read(4, Duration::from_millis(10)), Ok(Reading::NotYet)));
+        assert!(matches!(cache.read(4, Duration::from_millis(10)), Ok(Wait::NotYet)));
         assert_eq!(level(cache.read(2, SOON).unwrap()), 2);
     }
 }
