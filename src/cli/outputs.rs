@@ -127,7 +127,7 @@ impl OutputArgs {
                 false => Form::of(path, several),
             };
             let form = form.map_err(|error| Failure::usage(format!("--out {}: {error}", path.display())))?;
-            all.push(("--out", form, Destination::File(path.clone())));
+            all.push(("--out", form, path.as_path().into()));
         }
         if several && all.iter().any(|(flag, ..)| *flag == "--otb") {
             return Err(Failure::usage("--otb has no place for several targets: use --mot"));
@@ -137,7 +137,7 @@ impl OutputArgs {
         let (style, crop, inset) = (self.style, self.crop, self.inset);
         let overlay = OverlayOptions { style, hidden, crop, inset, ..OverlayOptions::default() };
         let outputs = Outputs { all, overlay, tolerance: self.tolerance };
-        if outputs.all.iter().any(|(_, form, to)| is_folder(*form, to) && to.path() == Path::new("-")) {
+        if outputs.all.iter().any(|(_, form, to)| is_folder(*form, to) && to.is_stdout()) {
             return Err(Failure::usage("pictures do not go to the standard output: name a folder or a video"));
         }
         if outputs.overlay != OverlayOptions::default() && !outputs.has(Form::Overlay) {
@@ -169,7 +169,7 @@ impl Outputs {
 
     /// Whether one of them is the standard output.
     pub fn uses_stdout(&self) -> bool {
-        self.all.iter().any(|(_, _, to)| *to == Destination::Stdout)
+        self.all.iter().any(|(_, _, to)| to.is_stdout())
     }
 
     /// A warning about ids that readers of MOT and CVAT take for no target.
@@ -185,13 +185,11 @@ impl Outputs {
     pub fn check_inputs(&self, info: &Info, files: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
         for (flag, _, to) in &self.all {
             for (read, path) in files {
-                if path.is_some_and(|path| to.is_same(&Destination::File(path.to_path_buf()))) {
+                if path.is_some_and(|path| to.is_same(&path.into())) {
                     return Err(Failure::usage(format!("{flag} {to}: {read} reads this file")));
                 }
             }
-            if let Destination::File(path) = to
-                && info.reads(path)
-            {
+            if !to.is_stdout() && info.reads(to.path()) {
                 return Err(Failure::usage(format!("{flag} {to}: this is an input, of this run or the next run")));
             }
         }

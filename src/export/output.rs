@@ -13,19 +13,11 @@ use crate::media::INDEX;
 
 /// A file, or `-` for the standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Destination {
-    /// The standard output.
-    Stdout,
-    /// A file.
-    File(PathBuf),
-}
+pub struct Destination(PathBuf);
 
 impl From<&Path> for Destination {
     fn from(path: &Path) -> Self {
-        match ["-", "/dev/stdout"].iter().any(|name| path == Path::new(name)) {
-            true => Self::Stdout,
-            false => Self::File(path.to_path_buf()),
-        }
+        Self(if path == Path::new("/dev/stdout") { "-".into() } else { path.into() })
     }
 }
 
@@ -38,17 +30,19 @@ impl From<OsString> for Destination {
 
 impl std::fmt::Display for Destination {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.path().display().fmt(f)
+        self.0.display().fmt(f)
     }
 }
 
 impl Destination {
     /// The path as it was given.
     pub fn path(&self) -> &Path {
-        match self {
-            Self::Stdout => Path::new("-"),
-            Self::File(path) => path,
-        }
+        &self.0
+    }
+
+    /// Whether it is the standard output.
+    pub fn is_stdout(&self) -> bool {
+        self.0 == Path::new("-")
     }
 
     /// Whether both are one place.
@@ -58,9 +52,12 @@ impl Destination {
 
     /// The same for two names of one file or folder; `None` for devices, which outputs may share.
     fn identity(&self) -> Option<PathBuf> {
-        let Self::File(path) = self else { return Some("-".into()) };
-        let is_device = fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir());
-        if is_device { None } else { real(path) }
+        let is_device = fs::metadata(&self.0).is_ok_and(|there| !there.is_file() && !there.is_dir());
+        match is_device {
+            _ if self.is_stdout() => Some(self.0.clone()),
+            true => None,
+            false => real(&self.0),
+        }
     }
 }
 
@@ -108,20 +105,18 @@ enum To {
 impl Output {
     /// Opens a file or a stream.
     pub(super) fn create(destination: &Destination) -> Result<Self> {
-        let path = destination.path().to_path_buf();
+        let path = destination.0.clone();
         let wrong = |reason: String| Error::Output { path: path.clone(), reason };
-        let to = match destination {
-            Destination::Stdout => To::Stream(Box::new(io::stdout())),
-            Destination::File(path) => match fs::metadata(path) {
-                Ok(old) if old.is_dir() => return Err(wrong("it is a folder; name a file".into())),
-                // Opening for writing finds a read-only file before a rename replaces it.
-                Ok(old) => match OpenOptions::new().append(true).open(path) {
-                    Err(error) => return Err(wrong(error.to_string())),
-                    Ok(open) if !old.is_file() || is_open_file(path) => To::Stream(Box::new(open)),
-                    Ok(_) => To::file(path)?,
-                },
-                Err(_) => To::file(path)?,
+        let to = match fs::metadata(&path) {
+            _ if destination.is_stdout() => To::Stream(Box::new(io::stdout())),
+            Ok(old) if old.is_dir() => return Err(wrong("it is a folder; name a file".into())),
+            // Opening for writing finds a read-only file before a rename replaces it.
+            Ok(old) => match OpenOptions::new().append(true).open(&path) {
+                Err(error) => return Err(wrong(error.to_string())),
+                Ok(open) if !old.is_file() || is_open_file(&path) => To::Stream(Box::new(open)),
+                Ok(_) => To::file(&path)?,
             },
+            Err(_) => To::file(&path)?,
         };
         Ok(Self { path, to })
     }
@@ -339,7 +334,7 @@ mod tests {
     fn a_file_appears_when_it_is_published_or_finished() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
-        let to = Destination::File(path.clone());
+        let to = Destination(path.clone());
         let read = || fs::read_to_string(&path).unwrap();
         fs::write(&path, "old").unwrap();
         let mut output = Output::create(&to).unwrap();
@@ -363,7 +358,7 @@ mod tests {
     fn destinations_that_cannot_be_written_are_errors_at_once() {
         let folder = tempfile::tempdir().unwrap();
         for wrong in [folder.path().to_path_buf(), folder.path().join("none/out.csv")] {
-            let error = Output::create(&Destination::File(wrong.clone())).err().unwrap().to_string();
+            let error = Output::create(&Destination(wrong.clone())).err().unwrap().to_string();
             assert!(error.contains(wrong.to_str().unwrap()), "{error}");
         }
     }
@@ -379,9 +374,9 @@ mod tests {
     #[test]
     fn two_outputs_at_one_place_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let [a, b] = ["a.csv", "b.csv"].map(|name| Destination::File(folder.path().join(name)));
-        let pictures = Destination::File(folder.path().to_path_buf());
-        let stdout = Destination::Stdout;
+        let [a, b] = ["a.csv", "b.csv"].map(|name| Destination(folder.path().join(name)));
+        let pictures = Destination(folder.path().to_path_buf());
+        let stdout = Destination("-".into());
         assert!(check_distinct(&[("--csv", false, &a), ("--mot", false, &b)]).is_ok());
         assert!(check_distinct(&[("--csv", false, &a), ("--mot", false, &a)]).is_err());
         assert!(check_distinct(&[("--csv", false, &stdout), ("--mot", false, &stdout)]).is_err());

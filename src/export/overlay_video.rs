@@ -10,7 +10,7 @@ use image::RgbImage;
 use tempfile::NamedTempFile;
 
 use super::OverlayOptions;
-use super::output::{Destination, Output};
+use super::output::Output;
 use crate::error::{Error, Result};
 use crate::ffmpeg;
 
@@ -92,7 +92,7 @@ pub(super) struct VideoEncoder {
 impl VideoEncoder {
     /// Checks that the video can be written and that ffmpeg is installed.
     pub(super) fn create(path: &Path, options: &OverlayOptions) -> Result<Self> {
-        let output = Output::create(&Destination::File(path.into()))?;
+        let output = Output::create(&path.into())?;
         if output.temporary_path().is_none() {
             return Err(Error::Output { path: path.into(), reason: "a video needs a file".into() });
         }

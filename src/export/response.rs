@@ -6,7 +6,7 @@ use image::ExtendedColorType;
 use ndarray::ArrayView2;
 
 use super::drawing::{heat_map, peak};
-use super::output::{Destination, Folder, Output};
+use super::output::{Folder, Output};
 use super::record::rounded;
 use super::table::csv_line;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
@@ -43,7 +43,7 @@ impl ResponseMaps {
     /// [`Error::Output`] when it cannot be written.
     pub fn create(path: &Path) -> Result<Self> {
         let folder = Folder::create(path)?;
-        let mut geometry = Output::create(&Destination::File(path.join(GEOMETRY)))?;
+        let mut geometry = Output::create(&path.join(GEOMETRY).as_path().into())?;
         geometry.append(format!("{COLUMNS}\n").as_bytes())?;
         Ok(Self { folder, geometry })
     }
