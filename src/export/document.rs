@@ -8,10 +8,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::labels::{Found, Labels, Wrong, gather, not_whole};
-use super::output::{Form, Layout};
 use super::overlay::{Style, drawn};
 use super::record::{FrameRecord, Run, SCHEMA, SourceRecord, TargetRecord};
-use super::{Tally, write_all};
+use super::{Form, Layout, Tally, write_all};
 use crate::error::{Error, Result};
 use crate::frame::{Frame, FrameBuf, PixelFormat};
 use crate::media::Item;
