@@ -6,7 +6,7 @@ use std::io;
 
 use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder};
-use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
+use jpeg_encoder::{Encoder, ImageBuffer, JpegColorType, SamplingFactor, rgb_to_ycbcr};
 
 use crate::frame::{Frame, PixelFormat};
 
@@ -17,19 +17,51 @@ use crate::frame::{Frame, PixelFormat};
 pub(crate) fn jpeg(frame: &Frame<'_>, quality: u8, coarse: bool) -> io::Result<Vec<u8>> {
     let side = |side: usize| side.try_into().map_err(|_| io::Error::other("a JPEG has sides of at most 65,535 pixels"));
     let (width, height) = (side(frame.width())?, side(frame.height())?);
-    let color = match frame.format() {
-        PixelFormat::Gray8 => ColorType::Luma,
-        PixelFormat::Rgb8 => ColorType::Rgb,
-        PixelFormat::Bgr8 => ColorType::Bgr,
-        PixelFormat::Rgba8 => ColorType::Rgba,
-        PixelFormat::Bgra8 => ColorType::Bgra,
-    };
-    let rows: Vec<&[u8]> = (0..frame.height()).map(|y| frame.row(y)).collect();
     let mut bytes = Vec::new();
     let mut encoder = Encoder::new(&mut bytes, quality);
     encoder.set_sampling_factor(if coarse { SamplingFactor::F_2_2 } else { SamplingFactor::F_1_1 });
-    encoder.encode(&rows.concat(), width, height, color).map_err(io::Error::other)?;
+    encoder.encode_image(Picture { frame, width, height }).map_err(io::Error::other)?;
     Ok(bytes)
+}
+
+/// A frame for the encoder, whose own types of pictures would each bring a copy of it: a quarter of a megabyte.
+struct Picture<'a> {
+    frame: &'a Frame<'a>,
+    width: u16,
+    height: u16,
+}
+
+impl ImageBuffer for Picture<'_> {
+    fn get_jpeg_color_type(&self) -> JpegColorType {
+        if self.frame.format() == PixelFormat::Gray8 { JpegColorType::Luma } else { JpegColorType::Ycbcr }
+    }
+
+    fn width(&self) -> u16 {
+        self.width
+    }
+
+    fn height(&self) -> u16 {
+        self.height
+    }
+
+    fn fill_buffers(&self, y: u16, buffers: &mut [Vec<u8>; 4]) {
+        let row = self.frame.row(y.into());
+        match self.frame.format() {
+            PixelFormat::Gray8 => buffers[0].extend_from_slice(row),
+            PixelFormat::Rgb8 => fill::<3, 0, 2>(row, buffers),
+            PixelFormat::Bgr8 => fill::<3, 2, 0>(row, buffers),
+            PixelFormat::Rgba8 => fill::<4, 0, 2>(row, buffers),
+            PixelFormat::Bgra8 => fill::<4, 2, 0>(row, buffers),
+        }
+    }
+}
+
+/// Adds luma and colour differences of a row to the buffers; `R` and `B` are the places of red and blue in a pixel.
+fn fill<const BYTES: usize, const R: usize, const B: usize>(row: &[u8], [y, cb, cr, _]: &mut [Vec<u8>; 4]) {
+    let pixels = || row.as_chunks::<BYTES>().0.iter().map(|pixel| rgb_to_ycbcr(pixel[R], pixel[1], pixel[B]));
+    y.extend(pixels().map(|(y, _, _)| y));
+    cb.extend(pixels().map(|(_, cb, _)| cb));
+    cr.extend(pixels().map(|(_, _, cr)| cr));
 }
 
 /// Encodes `pixels`, row by row, as PNG.
