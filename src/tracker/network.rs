@@ -132,9 +132,11 @@ impl Networks {
                 format!("it answers in {:?} and {:?}, not in 1x2xNxN and 1x4xNxN", scores.shape(), sides.shape());
             return refuse("head.onnx", reason);
         }
-        let Recipe { stride, search, .. } = self.recipe;
-        if stride * (rows - 1) as f64 > search as f64 {
-            let reason = format!("{rows} cells of {stride} pixels do not fit a search area of {search}");
+        let Recipe { stride, exemplar: small, search: large, .. } = self.recipe;
+        let cells = [&exemplar, &search].map(|map| map.shape()[3]);
+        let (more, pixels) = (cells[1].saturating_sub(cells[0]), large - small);
+        if (stride * more as f64 - pixels as f64).abs() >= stride {
+            let reason = format!("stride = {stride}: {pixels} more pixels give {more} more cells");
             return refuse("siamese.toml", reason);
         }
         if !scores.iter().chain(sides.iter()).all(|v| v.is_finite()) {
@@ -558,7 +560,8 @@ pub(super) mod tests {
         }
         std::fs::write(bad.path().join("head.onnx"), &head).unwrap();
         for (recipe, part) in [
-            ("stride = 60", "do not fit"),
+            ("stride = 8", "stride = 8"),
+            ("stride = 30", "stride = 30"),
             ("search = 100", "search = 100"),
             ("window = nan", "window"),
             ("colour = 3", "colour"),
