@@ -125,8 +125,8 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
         self.detect(frame, at)
     }
 
-    /// The target is at `to` now, which is not from [`Search::detect`]: it was found elsewhere. Before a detection at
-    /// another place.
+    /// The target is at `to`, or is looked for there next, by another's word than [`Search::detect`]'s: a scan's or a
+    /// guard's.
     fn moved(&mut self, to: Pose) {
         let _ = to;
     }

@@ -26,6 +26,7 @@ enum Call {
     LookAt(Pose),
     Learn(Pose, Option<f64>),
     Restore,
+    Moved(Pose),
 }
 
 /// Answers as it is told to, and remembers what it was asked.
@@ -121,6 +122,10 @@ impl Search for Scripted {
     fn learn(&mut self, _: &Frame<'_>, at: Pose, rate: Option<f64>) -> Learned {
         self.note(Call::Learn(at, rate));
         self.learned
+    }
+
+    fn moved(&mut self, to: Pose) {
+        self.note(Call::Moved(to));
     }
 
     fn restore(&mut self) -> Option<Pose> {
@@ -238,12 +243,17 @@ fn a_search_is_put_where_its_guard_finds_the_target() {
         let mut engine = engine(&search, Some(guard));
         let estimate = engine.update(&picture(NEARBY).frame());
         let before = Pose::of(target_at(START));
-        let [Call::Look(looked), Call::Learn(first, None), Call::LookAt(put), Call::Learn(again, Some(rate))] =
-            calls(&search)[..]
+        let [
+            Call::Look(looked),
+            Call::Learn(first, None),
+            Call::LookAt(put),
+            Call::Moved(to),
+            Call::Learn(again, Some(rate)),
+        ] = calls(&search)[..]
         else {
             panic!("not put anywhere: {estimate:?}");
         };
-        assert_eq!((looked, first, again, rate), (before, before, put, 0.375));
+        assert_eq!((looked, first, to, again, rate), (before, before, put, put, 0.375));
         assert!(estimate.bbox.overlap(&target_at(NEARBY)) > 0.8, "{}", estimate.bbox);
         assert_eq!(estimate.bbox, put.bbox((SIDE, SIDE)));
         // Evidence and state are those of the place that was found, whatever was said of the other.

@@ -80,6 +80,21 @@ fn a_round_elsewhere_sees_each_area_once() {
     assert_eq!(calls(&search), [&[Call::Look(here), Call::Restore], &areas[..]].concat());
 }
 
+/// It looks at a place in the second frame, and is told so; and where it is sent back or stays.
+#[test]
+fn a_search_is_told_where_it_is_moved() {
+    let [here, there] = [START, NEARBY].map(|corner| Pose::of(target_at(corner)));
+    for (second, moves) in [(0.95, [there, there]), (0.3, [there, here])] {
+        let finds = Finds { identity: f64::NEG_INFINITY, frames: 2 };
+        let looks = [(START, 0.1), (NEARBY, 0.95), (START, 0.1), (NEARBY, second)].into();
+        let search = Scripted { finds, looks, ..Scripted::at(START) };
+        let mut engine = judged(&search, impatient(1), None);
+        (0..2).for_each(|_| _ = engine.update(&picture(START).frame()));
+        let moved = calls(&search).into_iter().filter(|call| matches!(call, Call::Moved(_)));
+        assert!(moved.eq(moves.map(Call::Moved)), "{second}");
+    }
+}
+
 /// Also where a round takes as many frames as there are sizes.
 #[test]
 fn each_place_is_searched_at_each_size() {
