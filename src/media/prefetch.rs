@@ -57,7 +57,7 @@ impl Prefetch {
     /// to four, other sources on one.
     ///
     /// # Errors
-    /// As [`Source::stream`]; [`Error::Io`] when no thread can be started.
+    /// As [`Source::stream`]; [`Error::Io`](crate::Error::Io) when no thread can be started.
     pub fn open(
         source: &dyn Source,
         span: impl Into<Span>,
