@@ -7,7 +7,7 @@ use super::params::ConfidenceParams;
 ///
 /// One bad frame does not make a target lost, and one good one does not make an uncertain target sure: each state is
 /// left at another confidence than the one at which it is entered.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct StateMachine {
     params: ConfidenceParams,
     sure: bool,
@@ -46,9 +46,7 @@ const IDENTITY_DROP: f64 = 0.5;
 impl StateMachine {
     /// For a target that was just given.
     pub fn new(params: ConfidenceParams) -> Self {
-        let (baseline, usual_identity) = (None, None);
-        let (missed, drops, hidden) = (0, 0, 0);
-        Self { params, sure: true, lost: false, missed, baseline, usual_identity, drops, hidden, reported_lost: false }
+        Self { params, sure: true, ..Self::default() }
     }
 
     /// Whether the target is lost.
@@ -68,17 +66,20 @@ impl StateMachine {
 
     /// Whether a long-term response lies far below its baseline.
     pub fn has_dropped(&self, long_term: Option<f32>) -> bool {
-        let share = self.params.long_term_drop;
-        let far_below = |(response, baseline)| f64::from(response) < share * baseline;
+        self.is_below(self.params.long_term_drop, long_term)
+    }
+
+    /// Whether a long-term response lies below this share of its baseline.
+    fn is_below(&self, share: f64, long_term: Option<f32>) -> bool {
+        let below = |(response, baseline)| f64::from(response) < share * baseline;
         // A share of 0 means never, also for responses below 0.
-        share > 0.0 && long_term.zip(self.baseline).is_some_and(far_below)
+        share > 0.0 && long_term.zip(self.baseline).is_some_and(below)
     }
 
     /// Whether something hides the target: both the long-term response and the identity are far below what they were.
     fn is_hidden(&self, long_term: Option<f32>, identity: Option<f32>) -> bool {
-        let response = long_term.zip(self.baseline);
-        response.is_some_and(|(response, baseline)| f64::from(response) < self.params.hidden_share * baseline)
-            && identity.zip(self.usual_identity).is_some_and(|(now, usual)| f64::from(now) < usual - IDENTITY_DROP)
+        let fallen = |(now, usual)| f64::from(now) < usual - IDENTITY_DROP;
+        self.is_below(self.params.hidden_share, long_term) && identity.zip(self.usual_identity).is_some_and(fallen)
     }
 
     /// The state of a frame with this confidence, long-term response and identity. [`State::Recovered`] is a proposal: the
@@ -228,6 +229,9 @@ mod tests {
             assert!(!machine.is_lost());
             assert_eq!(machine.update(0.9, Some(1.0), Some(0.8)), Tracking, "it is back in one frame");
         }
+        let mut never = StateMachine::new(ConfidenceParams { hidden_share: 0.0, long_term_drop: 0.0, ..params });
+        never.update(0.9, Some(1.0), Some(0.8));
+        assert!((0..9).all(|_| never.update(0.4, Some(-0.1), Some(0.2)) == Uncertain));
     }
 
     #[test]
