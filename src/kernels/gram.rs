@@ -256,6 +256,7 @@ mod tests {
     use ndarray::{array, s};
 
     use super::*;
+    use crate::kernels::Kernel;
 
     impl Centring {
         /// Kernel values of new samples (rows) with the training samples (columns), both minus the mean of training.
@@ -265,7 +266,6 @@ mod tests {
             DMatrix::from_fn(cross.nrows(), cross.ncols(), value)
         }
     }
-    use crate::kernels::Kernel;
 
     #[test]
     fn folding_is_centring_done_once() {
