@@ -76,6 +76,7 @@ impl<'a> Field<'a> {
     pub fn expected(&self, value: &Value) -> String {
         match value {
             Value::Bool(_) => "true or false".into(),
+            Value::String(_) if self.names.is_empty() => "text".into(),
             Value::String(_) => self.names.join(", "),
             _ => self.range.to_string(),
         }

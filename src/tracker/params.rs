@@ -14,7 +14,7 @@ use crate::filters::background::BackgroundSettings;
 use crate::frame::Channels;
 use crate::kernels::Kernel;
 use crate::machines::{MachineKind, MachineParams};
-#[cfg(any(feature = "cli", test))]
+#[cfg(test)]
 use crate::settings::text_of;
 use crate::settings::{Field, Setting, choice, settings};
 
@@ -413,14 +413,18 @@ impl WindowParams {
 
     /// The defaults for a machine.
     pub fn of(machine: MachineKind) -> Self {
-        let mut params = Self::default();
-        params.set_machine(machine);
-        params
+        Self { machine: machine.params(), gate: machine.gate(), interval: machine.interval(), ..Self::default() }
     }
 
-    /// Takes another machine, with the gate and the interval that suit it.
-    fn set_machine(&mut self, machine: MachineKind) {
-        (self.machine, self.gate, self.interval) = (machine.params(), machine.gate(), machine.interval());
+    /// Another machine than `before` comes with its gate and interval, another kind of kernel with its bandwidth.
+    fn take_defaults(&mut self, before: &Self) {
+        let kind = self.machine.kind();
+        if kind != before.machine.kind() {
+            (self.gate, self.interval) = (kind.gate(), kind.interval());
+        }
+        if let (Kernel::Gaussian { .. }, false) = (self.kernel, self.kernel.name() == before.kernel.name()) {
+            self.kernel = Self::KERNEL;
+        }
     }
 }
 
@@ -625,26 +629,11 @@ impl Params {
     pub(crate) fn set_at(&mut self, path: &str, text: &str, choose: bool) -> Result<()> {
         let path = path.replace('_', "-");
         let (first, rest) = path.split_once('.').unwrap_or((&path, ""));
-        let before = match (first, &self.search, &self.guard) {
-            ("guard", _, Some(guard)) => Some(guard.windows.machine.kind()),
-            ("search", SearchParams::Machine(search), _) => Some(search.windows.machine.kind()),
-            _ => None,
-        };
+        let before = self.clone();
         match (first, rest) {
             ("search" | "detector", "") => return self.set_detector(text.trim()),
-            ("search", "filter.feature" | "filter.kernel") => {
-                if choose && !matches!(self.search, SearchParams::Filter(_)) {
-                    self.search = SearchParams::default();
-                }
-                let SearchParams::Filter(filter) = &mut self.search else {
-                    return Err(Error::setting(&path, text, "needs search = kcf"));
-                };
-                let before = filter.clone();
-                filter.set("search.filter", &rest["filter.".len()..], text, choose)?;
-                filter.take_published(&before);
-            }
             ("search", rest) => self.search.set("search", rest, text, choose)?,
-            ("guard", "") => self.set_guard(text.trim())?,
+            ("guard", "") => return self.set_guard(text.trim()),
             ("guard", rest) => {
                 if choose {
                     self.guard.get_or_insert_default();
@@ -654,20 +643,20 @@ impl Params {
             }
             _ => return Err(Error::setting(&path, "", "unknown setting: it begins with search or guard")),
         }
-        // Another machine brings its gate, another kind of kernel between windows its bandwidth.
-        let guard = self.guard.as_mut().map(|guard| (&mut guard.windows, Some(&mut guard.accept_above)));
-        let windows = match (first, &mut self.search) {
-            ("guard", _) => guard,
-            (_, SearchParams::Machine(search)) => Some((&mut search.windows, None)),
-            _ => None,
-        };
-        if let Some((windows, accept_above)) = windows {
-            let kind = windows.machine.kind();
-            if Some(kind) != before {
-                (windows.gate, windows.interval) = (kind.gate(), kind.interval());
-                accept_above.into_iter().for_each(|accept| *accept = kind.accept_above());
-            } else if rest.ends_with("windows.kernel") && text.trim() == "gaussian" {
-                windows.kernel = WindowParams::KERNEL;
+        match (&mut self.search, before.search) {
+            (SearchParams::Filter(filter), SearchParams::Filter(before)) => filter.take_published(&before),
+            (SearchParams::Filter(filter), _) => filter.take_published(&FilterParams::default()),
+            (SearchParams::Machine(search), SearchParams::Machine(before)) => {
+                search.windows.take_defaults(&before.windows);
+            }
+            (SearchParams::Machine(search), _) => search.windows.take_defaults(&WindowParams::default()),
+            _ => {}
+        }
+        if let Some(guard) = &mut self.guard {
+            let before = before.guard.unwrap_or_default().windows;
+            guard.windows.take_defaults(&before);
+            if guard.windows.machine.kind() != before.machine.kind() {
+                guard.accept_above = guard.windows.machine.kind().accept_above();
             }
         }
         Ok(())
@@ -675,13 +664,15 @@ impl Params {
 
     fn set_guard(&mut self, name: &str) -> Result<()> {
         let kind = name.parse::<MachineKind>().ok().filter(|kind| kind.guards());
-        let Some(kind) = kind else {
-            self.guard = None;
-            let expected = || format!("must be one of {}", Self::guards().join(", "));
-            return if name == "none" { Ok(()) } else { Err(Error::setting("guard", name, expected())) };
-        };
-        if self.guard.as_ref().is_none_or(|guard| guard.windows.machine.kind() != kind) {
-            self.guard = Some(GuardParams::of(kind));
+        match kind {
+            None if name == "none" => self.guard = None,
+            None => {
+                return Err(Error::setting("guard", name, format!("must be one of {}", Self::guards().join(", "))));
+            }
+            Some(kind) if self.guard.as_ref().is_none_or(|guard| guard.windows.machine.kind() != kind) => {
+                self.guard = Some(GuardParams::of(kind));
+            }
+            Some(_) => {}
         }
         Ok(())
     }
@@ -774,13 +765,10 @@ impl Params {
     #[cfg(feature = "cli")]
     pub(crate) fn to_toml(&self, preset: &str) -> String {
         let mut tables: Vec<(String, String)> = vec![(String::new(), format!("preset = \"{preset}\"\n"))];
+        // JSON writes text, numbers and switches as TOML does.
         self.visit(&mut |field, value| {
             let (table, key) = field.path.rsplit_once('.').unwrap_or(("", field.path));
-            let text = match &value {
-                Value::String(name) => format!("\"{name}\""),
-                value => text_of(value),
-            };
-            let line = format!("# {} ({})\n{key} = {text}\n", field.doc, field.expected(&value));
+            let line = format!("# {} ({})\n{key} = {value}\n", field.doc, field.expected(&value));
             match tables.iter_mut().find(|(known, _)| known == table) {
                 Some((_, lines)) => lines.push_str(&line),
                 None => tables.push((table.to_owned(), line)),
@@ -824,10 +812,12 @@ impl Params {
         let preset = preset.or(of_document).unwrap_or(default).to_owned();
         let mut params = Self::preset(&preset)?;
         all.retain(|(path, _)| path != "preset");
-        // Names of variants and shorter paths first: they bring defaults that the others change.
-        all.sort_by_key(|(path, _)| path.matches('.').count());
+        // The first pass selects all branches, which bring defaults; the second one has the last word on values.
         for (path, text) in &all {
             params.set_at(path, text, true)?;
+        }
+        for (path, text) in &all {
+            params.set(path, text)?;
         }
         Ok((preset, params))
     }
@@ -862,6 +852,24 @@ mod tests {
             .chain(detectors)
             .chain(guards.map(|&kind| Params::paper().guarded(GuardParams::of(kind))))
             .collect()
+    }
+
+    /// The same with each number and switch off its default, where that goes with the others.
+    fn moved(params: &Params) -> Params {
+        let mut moved = params.clone();
+        for (path, value) in params.values() {
+            let others = match value {
+                Value::Bool(on) => vec![(!on).to_string()],
+                Value::Number(number) => {
+                    let number = number.as_f64().unwrap();
+                    [number + 0.05, number + 2.0, number * 0.9, number - 1.0].map(|other| other.to_string()).to_vec()
+                }
+                _ => vec![],
+            };
+            assert!(others.is_empty() || others.iter().any(|text| moved.set(&path, text).is_ok()), "{path}");
+        }
+        moved.check().unwrap();
+        moved
     }
 
     fn refused(result: Result<()>) -> String {
@@ -920,6 +928,11 @@ mod tests {
         params.set("guard", "klda").unwrap();
         assert_eq!(params.guard, Some(GuardParams::of(MachineKind::Klda)));
         assert!(refused(params.set("guard", "kpca")).contains("none, krr"));
+        params.set("guard.windows.kernel.gaussian.sigma", "0.4").unwrap();
+        let before = params.clone();
+        params.set("guard.windows.kernel", "gaussian").unwrap();
+        refused(params.set("guard", "typo"));
+        assert_eq!(params, before);
         params.set("guard", "none").unwrap();
         assert_eq!(params.guard, None);
     }
@@ -958,7 +971,10 @@ mod tests {
     #[cfg(feature = "cli")]
     #[test]
     fn toml_is_read_back_and_may_be_partial() {
-        for params in all() {
+        let expert = ExpertParams { model: "C:\\nets \"new\"".into(), ..ExpertParams::default() };
+        let expert = Params { search: SearchParams::Expert(expert), guard: None };
+        let moved = all().iter().map(moved).collect::<Vec<_>>();
+        for params in all().into_iter().chain(moved).chain([expert]) {
             let text = params.to_toml("robust");
             assert_eq!(Params::read_toml(&text, None, "paper").unwrap(), ("robust".into(), params), "{text}");
         }
