@@ -27,12 +27,13 @@
 #define KCF_BGRA8 4
 
 // Whether a call succeeded. After any status but `KCF_STATUS_OK`, `kcf_error` has the reason, and the tracker is as it was
-// before the call.
+// before the call, unless it is `KCF_STATUS_INTERNAL`.
 typedef enum kcf_status {
   KCF_STATUS_OK = 0,
   // A pointer is null or misaligned, or a text is not UTF-8.
   KCF_STATUS_ARGUMENT = 1,
-  // The preset or setting is unknown, or the value is out of its range.
+  // The preset or setting is unknown, the value is out of its range, or the networks in the folder that it names cannot
+  // be used.
   KCF_STATUS_SETTING = 2,
   // The size, stride or format of the frame is wrong, or its size is not that of the first frame.
   KCF_STATUS_FRAME = 3,

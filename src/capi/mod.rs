@@ -22,14 +22,15 @@ pub const KCF_RGBA8: u32 = 3;
 pub const KCF_BGRA8: u32 = 4;
 
 /// Whether a call succeeded. After any status but `KCF_STATUS_OK`, `kcf_error` has the reason, and the tracker is as it was
-/// before the call.
+/// before the call, unless it is `KCF_STATUS_INTERNAL`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Status {
     Ok = 0,
     /// A pointer is null or misaligned, or a text is not UTF-8.
     Argument = 1,
-    /// The preset or setting is unknown, or the value is out of its range.
+    /// The preset or setting is unknown, the value is out of its range, or the networks in the folder that it names cannot
+    /// be used.
     Setting = 2,
     /// The size, stride or format of the frame is wrong, or its size is not that of the first frame.
     Frame = 3,
@@ -111,7 +112,9 @@ struct Failure(Status, String);
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let status = match error {
-            Error::Setting { .. } | Error::Parameter { .. } => Status::Setting,
+            Error::Setting { .. } | Error::Parameter { .. } | Error::Io { .. } | Error::Network { .. } => {
+                Status::Setting
+            }
             Error::FrameLayout { .. } | Error::FrameSize { .. } => Status::Frame,
             Error::Box { .. } => Status::Box,
             Error::NotInitialized => Status::NotInitialized,
@@ -148,34 +151,31 @@ fn refused(name: &str, reason: &str) -> Failure {
     Failure(Status::Argument, format!("{name}: {reason}"))
 }
 
-/// # Safety
-/// A pointer that is not null must point to a `T` that nobody else uses during `'a`.
-unsafe fn pointed<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T, Failure> {
+/// The pointer, if it is neither null nor misaligned.
+fn checked<T>(pointer: *mut T, name: &str) -> Result<*mut T, Failure> {
     if pointer.is_null() {
         return Err(refused(name, "the pointer is null"));
     }
     if !pointer.is_aligned() {
         return Err(refused(name, "the pointer is misaligned"));
     }
-    // SAFETY: it is neither null nor misaligned, and the caller vouches for the rest.
-    Ok(unsafe { &mut *pointer })
+    Ok(pointer)
 }
 
 /// # Safety
 /// A pointer that is not null must point to a text that ends with a zero byte and does not change during `'a`.
 unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str, Failure> {
-    if pointer.is_null() {
-        return Err(refused(name, "the pointer is null"));
-    }
+    let pointer = checked(pointer.cast_mut(), name)?;
     // SAFETY: it is not null, and the caller vouches for the rest.
     unsafe { CStr::from_ptr(pointer) }.to_str().map_err(|_| refused(name, "the text is not UTF-8"))
 }
 
 /// # Safety
-/// As of [`pointed`]; and the pixels must be readable, as [`Frame::pixels`] says.
+/// A pointer that is not null must point to a frame that nobody changes meanwhile; its pixels must be readable during
+/// `'a`, as [`Frame::pixels`] says.
 unsafe fn pixels<'a>(frame: *const Frame) -> Result<crate::Frame<'a>, Failure> {
-    // SAFETY: as the caller vouches. Nothing is written there.
-    let &mut Frame { pixels, width, height, stride, format } = unsafe { pointed(frame.cast_mut(), "frame") }?;
+    // SAFETY: as the caller vouches. Other threads may read it too.
+    let Frame { pixels, width, height, stride, format } = unsafe { *checked(frame.cast_mut(), "frame")? };
     let format = match format {
         KCF_GRAY8 => PixelFormat::Gray8,
         KCF_RGB8 => PixelFormat::Rgb8,
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn kcf_set(tracker: *mut Tracker, path: *const c_char, val
     status_of(|| {
         // SAFETY: as the caller vouches.
         let (tracker, path, value) =
-            unsafe { (pointed(tracker, "tracker")?, text(path, "path")?, text(value, "value")?) };
+            unsafe { (&mut *checked(tracker, "tracker")?, text(path, "path")?, text(value, "value")?) };
         let mut params = tracker.params.clone();
         params.set(path, value)?;
         tracker.params = params;
@@ -231,7 +231,7 @@ pub unsafe extern "C" fn kcf_set(tracker: *mut Tracker, path: *const c_char, val
 pub unsafe extern "C" fn kcf_init(tracker: *mut Tracker, frame: *const Frame, bbox: Box4) -> Status {
     status_of(|| {
         // SAFETY: as the caller vouches.
-        let (tracker, frame) = unsafe { (pointed(tracker, "tracker")?, pixels(frame)?) };
+        let (tracker, frame) = unsafe { (&mut *checked(tracker, "tracker")?, pixels(frame)?) };
         let mut inner = crate::Tracker::new(tracker.params.clone())?;
         inner.init(frame, BBox::new(bbox.x, bbox.y, bbox.w, bbox.h))?;
         tracker.inner = Some(inner);
@@ -245,13 +245,13 @@ pub unsafe extern "C" fn kcf_update(tracker: *mut Tracker, frame: *const Frame, 
     status_of(|| {
         // SAFETY: as the caller vouches.
         let (tracker, frame, estimate) =
-            unsafe { (pointed(tracker, "tracker")?, pixels(frame)?, pointed(estimate, "estimate")?) };
+            unsafe { (&mut *checked(tracker, "tracker")?, pixels(frame)?, checked(estimate, "estimate")?) };
         // A panic in between loses the target, so that nothing half learned is used.
         let mut inner = tracker.inner.take().ok_or(Error::NotInitialized)?;
         let found = inner.update(frame);
         tracker.inner = Some(inner);
         let crate::Estimate { bbox: BBox { x, y, w, h }, polygon, state, evidence } = found?;
-        *estimate = Estimate {
+        let estimated = Estimate {
             bbox: Box4 { x, y, w, h },
             corners: polygon.unwrap_or([x, y, x + w, y, x + w, y + h, x, y + h]),
             state: match state {
@@ -263,6 +263,8 @@ pub unsafe extern "C" fn kcf_update(tracker: *mut Tracker, frame: *const Frame, 
             confidence: evidence.confidence.unwrap_or(f32::NAN),
             psr: evidence.psr,
         };
+        // SAFETY: as the caller vouches.
+        unsafe { estimate.write(estimated) };
         Ok(())
     })
 }
@@ -273,7 +275,7 @@ pub unsafe extern "C" fn kcf_update(tracker: *mut Tracker, frame: *const Frame, 
 pub unsafe extern "C" fn kcf_free(tracker: *mut *mut Tracker) {
     status_of(|| {
         // SAFETY: as the caller vouches.
-        let held = unsafe { pointed(tracker, "tracker") }?;
+        let held = unsafe { &mut *checked(tracker, "tracker")? };
         if !held.is_null() {
             // SAFETY: it comes from `kcf_create`, and is set to null below, so it is freed once.
             drop(unsafe { Box::from_raw(std::mem::replace(held, ptr::null_mut())) });
@@ -294,4 +296,15 @@ pub extern "C" fn kcf_error() -> *const c_char {
 pub extern "C" fn kcf_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
     VERSION.as_ptr().cast()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_networks_are_a_wrong_setting() {
+        let failure = Failure::from(Error::io("nets", std::io::ErrorKind::NotFound.into()));
+        assert_eq!(failure.0, Status::Setting, "{failure:?}");
+    }
 }
