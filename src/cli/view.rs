@@ -16,7 +16,7 @@ use crate::Params;
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::export::{Document, SourceRecord, is_video};
-use crate::media::{Demand, Item, OpenOptions, Prefetch, Source, Span};
+use crate::media::{Demand, Item, OpenOptions, Prefetch, Sequence, Source, Span, Truth};
 use crate::run::Command;
 use crate::tracker::check_start;
 use crate::view::{self, Address, FrameCache, MAX_CACHE_BYTES, Setup, View};
@@ -101,12 +101,13 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     }
 }
 
-/// The videos of a folder that holds no images, in natural order.
+/// The videos of a folder that is no sequence of images, in natural order.
 fn clips(folder: &Path) -> Vec<PathBuf> {
-    let files: Vec<_> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    let mut clips: Vec<_> = files.iter().filter(|file| file.is_file() && is_video(file)).cloned().collect();
-    // WebP and GIF may be frames; a folder of frames has subfolders or images.
-    clips.retain(|file| !file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("webp")));
+    if Sequence::open(folder, &OpenOptions { truth: Truth::Ignore, ..OpenOptions::default() }).is_ok() {
+        return Vec::new();
+    }
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut clips: Vec<_> = files.filter(|file| file.is_file() && is_video(file)).collect();
     clips.sort_by(|a, b| alphanumeric_sort::compare_path(a, b));
     clips
 }

@@ -120,6 +120,8 @@ fn a_session_that_does_not_fit_is_refused_and_kept() {
     }
     // A place that cannot be written to is an error before anybody works.
     run(["view", "--port", "0", "--session", "no/such/work.json"]).arg(place.seq()).assert().code(1);
+    // A video beside the images is not the source.
+    fs::write(place.seq().join("seen.mp4"), "").unwrap();
     let served = serve_frames(&place, &place.seq(), "--init 40,30,24,32 --session @new.json");
     served.stands_at(1);
     served.interrupt();
