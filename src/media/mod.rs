@@ -64,7 +64,7 @@ pub struct Info {
     pub name: String,
     /// Number of frames; `None` when only reading tells.
     pub length: Option<usize>,
-    /// Number of frames that a video announces, for progress only.
+    /// About the number of frames of a video, for progress only.
     pub expected_length: Option<usize>,
     /// Frames per second, on average.
     pub rate: Option<f64>,

@@ -16,12 +16,12 @@ use crate::error::{Error, Result};
 /// Maximum bytes of a header line; a real one has about a hundred.
 const MAX_LINE: usize = 1024;
 
-/// A pipe of Y4M frames with 8-bit samples: 4:2:0, 4:2:2, 4:4:4 or gray. It can be read once.
+/// A pipe or a file of Y4M frames with 8-bit samples: 4:2:0, 4:2:2, 4:4:4 or gray. A pipe can be read once.
 ///
 /// Gray is the luma plane, stretched if black is 16; colours are by BT.601.
 pub struct Y4m {
     info: Info,
-    /// `None` once it is read.
+    /// `None` once it is read; a file is opened again.
     reader: Mutex<Option<Reader>>,
 }
 
@@ -32,8 +32,7 @@ impl Y4m {
     /// [`Error::Sequence`] for a stream that is empty, not Y4M, or of an unsupported format.
     pub fn open(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Self> {
         let name = name.into();
-        let reader = Reader::open(Box::new(BufReader::with_capacity(1 << 16, reader)));
-        let reader = reader.map_err(|reason| Error::Sequence { path: PathBuf::from(&name), reason })?;
+        let reader = Reader::open(reader).map_err(|reason| Error::Sequence { path: PathBuf::from(&name), reason })?;
         let Header { planes, rate } = reader.header;
         let info = Info {
             name,
@@ -51,10 +50,16 @@ impl Y4m {
     /// # Errors
     /// As [`Y4m::open`]; [`Error::Io`] if it cannot be opened.
     pub fn open_file(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|source| Error::io(path, source))?;
-        let mut opened = Self::open(path.to_string_lossy(), file)?;
-        opened.info.inputs.push(path.into());
-        Ok(opened)
+        let io = |source| Error::io(path, source);
+        let file = File::open(path).map_err(io)?;
+        let bytes = file.metadata().map_err(io)?;
+        let Self { mut info, reader } = Self::open(path.to_string_lossy(), file)?;
+        info.inputs.push(path.into());
+        info.live = !bytes.is_file();
+        let frame = reader.lock().ok().and_then(|reader| reader.as_ref()?.header.planes.bytes());
+        let count = frame.map(|frame| bytes.len() as usize / (frame + b"FRAME\n".len()));
+        info.expected_length = count.filter(|_| !info.live);
+        Ok(Self { info, reader })
     }
 }
 
@@ -73,7 +78,14 @@ impl Source for Y4m {
         let name = self.info.name.clone();
         let wrong = move |reason: String| Error::Sequence { path: PathBuf::from(&name), reason };
         let taken = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let mut reader = Some(taken.ok_or_else(|| wrong("a pipe can be read only once".into()))?);
+        let mut reader = Some(match (taken, &*self.info.inputs) {
+            (Some(reader), _) => reader,
+            (None, [file]) if !self.info.live => {
+                let file = File::open(file).map_err(|source| Error::io(file, source))?;
+                Reader::open(file).map_err(&wrong)?
+            }
+            _ => return Err(wrong("a pipe can be read only once".into())),
+        });
         Ok(Box::new(std::iter::from_fn(move || {
             loop {
                 let stream = reader.as_mut()?;
@@ -166,7 +178,8 @@ struct Reader {
 
 impl Reader {
     /// Waits for the header.
-    fn open(mut input: Box<dyn BufRead + Send>) -> Result<Self, String> {
+    fn open(input: impl Read + Send + 'static) -> Result<Self, String> {
+        let mut input: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(1 << 16, input));
         let line = line(&mut input)?.ok_or("it is empty")?;
         let header = Header::parse(&String::from_utf8_lossy(&line))?;
         Ok(Self { input, header, frames: 0 })

@@ -41,9 +41,16 @@ fn reads_frames_in_order_with_their_times() {
     assert!((times[3].unwrap() - 3.0 * 1001.0 / 30_000.0).abs() < 1e-9);
     assert_eq!(read(stream(5), 2, Some(3)), [Ok((2, 1)), Ok((3, 2))]);
     assert_eq!(read(stream(3), 9, None), []);
-    // A pipe cannot be read again.
+    // A pipe cannot be read again, a file can.
     let error = source.stream(Span::default(), Channels::Luma.into(), &CancelToken::default()).err().unwrap();
     assert!(error.to_string().contains("only once"), "{error}");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), stream(4)).unwrap();
+    let source = Y4m::open_file(file.path()).unwrap();
+    assert!(!source.info().live && source.info().expected_length >= Some(4));
+    for _ in 0..2 {
+        assert_eq!(items(&source, Span::default(), Channels::Luma).count(), 4);
+    }
 }
 
 #[test]
