@@ -88,9 +88,6 @@ pub(super) struct BackgroundSearch {
     identity: Option<Identity>,
     /// The models of the last certain frame.
     saved: Option<Box<Saved>>,
-    /// Whether filter and identity agree that the last detection is the target, and whether the identity denies it.
-    certain: bool,
-    denied: bool,
     frames: usize,
 }
 
@@ -179,8 +176,6 @@ impl BackgroundSearch {
             rotation,
             identity,
             saved: None,
-            certain: false,
-            denied: false,
             params: params.clone(),
             frames: 0,
         };
@@ -190,7 +185,7 @@ impl BackgroundSearch {
         if search.rotation.is_some() {
             search.resampler.reserve_rotated(largest);
         }
-        if !search.learn_at(frame, first, 1.0) {
+        if !search.learn_at(frame, first, 1.0, false) {
             return Err(uniform(bbox));
         }
         if search.identity.is_some() {
@@ -216,19 +211,22 @@ impl BackgroundSearch {
     fn compare(&mut self, mut evidence: Evidence, shift: (f64, f64)) -> Evidence {
         if let Some(identity) = &mut self.identity {
             evidence.identity = identity.decision(self.view.features(), shift).map(|decision| decision as f32);
-            let (params, decision) = (identity.params(), evidence.identity.map(f64::from));
-            self.denied = decision.is_some_and(|decision| decision < params.deny_below);
-            let agrees = decision.is_some_and(|decision| decision > params.learn_from);
-            self.certain = agrees && EXPERTS.filter.probability(&evidence) > CERTAIN;
         }
         evidence
     }
 
+    /// Whether filter and identity agree that this is the target, and whether the identity denies it.
+    fn verdict(&self, evidence: &Evidence) -> (bool, bool) {
+        let decision = evidence.identity.map(f64::from);
+        let Some((identity, decision)) = self.identity.as_ref().zip(decision) else { return (false, false) };
+        let params = identity.params();
+        let certain = decision > params.learn_from && EXPERTS.filter.probability(evidence) > CERTAIN;
+        (certain, decision < params.deny_below)
+    }
+
     /// Keeps a copy of the models after a certain frame.
     fn save(&mut self, pose: Pose) {
-        if let Some(saved) = self.saved.as_mut().filter(|saved| self.frames >= saved.frame + SAVE_INTERVAL)
-            && self.certain
-        {
+        if let Some(saved) = self.saved.as_mut().filter(|saved| self.frames >= saved.frame + SAVE_INTERVAL) {
             saved.filter.copy_model(&self.filter);
             if let Some((to, from)) = saved.histogram.as_mut().zip(self.color.as_ref()) {
                 to.copy_model(&from.histogram);
@@ -304,7 +302,7 @@ impl BackgroundSearch {
     }
 
     /// Learns the target at `pose`. The filter is held near the one before by the share `past` of what it usually is.
-    fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, past: f64) -> bool {
+    fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, past: f64, certain: bool) -> bool {
         let shift = self.view.shift_of(pose.center);
         let near = shift.0.abs().max(shift.1.abs()) <= self.params.reuse_shift;
         let (center, zoom) = if self.view_is_current && near && pose.angle == self.view.pose.angle {
@@ -321,7 +319,7 @@ impl BackgroundSearch {
             (self.view.point((0.0, 0.0)), 1.0)
         };
         if let Some(identity) = &mut self.identity {
-            identity.learn(self.view.features(), self.view.shift_at(center), self.certain);
+            identity.learn(self.view.features(), self.view.shift_at(center), certain);
         }
         if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
             color.learn(&self.view, center, zoom);
@@ -408,15 +406,18 @@ impl Search for BackgroundSearch {
         Detection { pose: at, evidence: self.compare(best.evidence, (0.0, 0.0)), seen: true, guess: None }
     }
 
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>) -> Learned {
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, evidence: &Evidence, rate: Option<f64>) -> Learned {
         let due = self.is_warming_up() || self.frames.is_multiple_of(self.params.interval);
-        self.save(at);
+        let (certain, denied) = self.verdict(evidence);
+        if certain {
+            self.save(at);
+        }
         match rate {
-            None if due && !self.denied => self.learn_at(frame, at, 1.0),
+            None if due && !denied => self.learn_at(frame, at, 1.0, certain),
             // The filter has no rate: it is held less near the one before.
             Some(rate) if rate > 0.0 => {
                 let past = (1.0 / rate - 1.0) / (1.0 / NOMINAL_RATE - 1.0);
-                self.learn_at(frame, at, past.clamp(0.0, 1.0))
+                self.learn_at(frame, at, past.clamp(0.0, 1.0), certain)
             }
             _ => false,
         };

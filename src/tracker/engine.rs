@@ -116,7 +116,7 @@ impl Engine {
         let Self { search, guard, states, .. } = self;
         if detection.seen && !lost {
             self.pose = detection.pose;
-            learned = search.learn(frame, self.pose, None);
+            learned = search.learn(frame, self.pose, &detection.evidence, None);
             if states.is_none() {
                 state = search.state(&detection.evidence);
             }
@@ -133,7 +133,7 @@ impl Engine {
                 self.pose = detection.pose;
                 search.moved(self.pose);
                 if detection.seen {
-                    learned = search.learn(frame, self.pose, Some(guard.relearn_rate()));
+                    learned = search.learn(frame, self.pose, &detection.evidence, Some(guard.relearn_rate()));
                     state = states.as_mut().map_or(State::Tracking, StateMachine::restart_elsewhere);
                 }
             }

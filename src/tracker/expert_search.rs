@@ -240,15 +240,15 @@ impl Search for ExpertSearch {
         Detection { pose: at, ..detection }
     }
 
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>) -> Learned {
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, evidence: &Evidence, rate: Option<f64>) -> Learned {
         if rate.is_some() {
-            return self.filter.learn(frame, Pose { aspect: 1.0, ..at }, rate);
+            return self.filter.learn(frame, Pose { aspect: 1.0, ..at }, evidence, rate);
         }
         // The filter does not learn while the evidence favours the network.
         if self.apart > 0 && self.doubt > 0.0 {
             return Learned::Done;
         }
-        self.filter.learn(frame, self.filter_at, None)
+        self.filter.learn(frame, self.filter_at, evidence, None)
     }
 
     fn moved(&mut self, to: Pose) {
@@ -379,13 +379,13 @@ mod tests {
         for _ in 0..15 {
             let at = search.last;
             let found = search.detect(&view, at);
-            search.learn(&view, found.pose, None);
+            search.learn(&view, found.pose, &found.evidence, None);
         }
         search.filter_at = search.filter_at.at((twin.0 + 24.0, twin.1 + 24.0));
         for _ in 0..3 * MIN_APART {
             let at = search.last;
             let found = search.detect(&view, at);
-            search.learn(&view, found.pose, None);
+            search.learn(&view, found.pose, &found.evidence, None);
         }
         assert!(search.filter_at.bbox((48.0, 48.0)).overlap(&given) > 0.6, "{:?}", search.filter_at);
         assert!(search.last.bbox((48.0, 48.0)).overlap(&given) > 0.6, "{:?}", search.last);

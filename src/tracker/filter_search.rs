@@ -150,7 +150,7 @@ impl FilterSearch {
 
     /// Learns the target where it was found.
     pub(crate) fn learn_here(&mut self, frame: &Frame<'_>) {
-        self.learn(frame, self.pose, None);
+        self.learn(frame, self.pose, &Evidence::default(), None);
     }
 
     /// The box of a target whose first box has this size.
@@ -211,7 +211,7 @@ impl Search for FilterSearch {
         self.detection(&peak, textured && peak.value.is_finite())
     }
 
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>) -> Learned {
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, _: &Evidence, rate: Option<f64>) -> Learned {
         let rate = rate.unwrap_or(self.params.learning_rate);
         let stands = at.center == self.pose.center && at.scale == self.pose.scale;
         if stands && self.shift == (0.0, 0.0) {

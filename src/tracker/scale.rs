@@ -314,8 +314,8 @@ impl Search for ScaleSearch {
         self.search.evaluate_at(frame, at)
     }
 
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>) -> Learned {
-        let learned = self.search.learn(frame, at, rate);
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, evidence: &Evidence, rate: Option<f64>) -> Learned {
+        let learned = self.search.learn(frame, at, evidence, rate);
         self.learn_scale(frame, at);
         learned
     }

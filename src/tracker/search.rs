@@ -106,9 +106,9 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
     /// As [`Search::detect`], but scores only `at`. The pose stays `at`.
     fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose) -> Detection;
 
-    /// Offers the last detection's frame, the target at `at`. With a `rate` it is learned by that share, without, by the
-    /// search's own rate, gate, schedule and frames.
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>) -> Learned;
+    /// Offers the frame of a detection with this evidence, the target at `at`. With a `rate` it is learned by that share,
+    /// without, by the search's own rate, gate, schedule and frames.
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, evidence: &Evidence, rate: Option<f64>) -> Learned;
 
     /// The state of a frame with this evidence.
     fn state(&self, evidence: &Evidence) -> State;

@@ -313,7 +313,7 @@ impl Search for SiameseSearch {
         Detection { pose: at, ..self.detect(frame, at) }
     }
 
-    fn learn(&mut self, _: &Frame<'_>, _: Pose, _: Option<f64>) -> Learned {
+    fn learn(&mut self, _: &Frame<'_>, _: Pose, _: &Evidence, _: Option<f64>) -> Learned {
         Learned::Done
     }
 

@@ -266,7 +266,7 @@ impl Search for WindowSearch {
         self.detection(at, self.place_at_middle(), seen)
     }
 
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, rate: Option<f64>) -> Learned {
+    fn learn(&mut self, frame: &Frame<'_>, at: Pose, _: &Evidence, rate: Option<f64>) -> Learned {
         match rate {
             None => self.learn_above_gate(frame, at, self.decision),
             Some(share) => self.learn_sample(frame, at, share),

@@ -56,7 +56,7 @@ impl Run {
         let detection = self.search.detect(frame, self.pose);
         self.pose = detection.pose;
         if detection.seen {
-            self.search.learn(frame, self.pose, None);
+            self.search.learn(frame, self.pose, &detection.evidence, None);
         }
         detection
     }

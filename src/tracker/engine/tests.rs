@@ -119,7 +119,7 @@ impl Search for Scripted {
         Detection { pose: at, evidence: evidence(PEAKS.1), seen: self.seen, guess: None }
     }
 
-    fn learn(&mut self, _: &Frame<'_>, at: Pose, rate: Option<f64>) -> Learned {
+    fn learn(&mut self, _: &Frame<'_>, at: Pose, _: &Evidence, rate: Option<f64>) -> Learned {
         self.note(Call::Learn(at, rate));
         self.learned
     }

@@ -49,7 +49,7 @@ fn a_frame_whose_ratio_is_below_the_limit_is_lost() {
 /// Whether learning cuts the area anew: only then are there other features than those of the detection.
 fn cut_anew(search: &mut FilterSearch, frame: &Picture, at: Pose) -> bool {
     let before = search.filter.input().to_vec();
-    search.learn(&frame.frame(), at, None);
+    search.learn(&frame.frame(), at, &Evidence::default(), None);
     search.filter.input() != before
 }
 

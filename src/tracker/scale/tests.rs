@@ -30,7 +30,7 @@ impl Search for Answers {
         Detection { pose: at, evidence: Evidence::default(), seen: true, guess: None }
     }
 
-    fn learn(&mut self, _: &Frame<'_>, _: Pose, _: Option<f64>) -> Learned {
+    fn learn(&mut self, _: &Frame<'_>, _: Pose, _: &Evidence, _: Option<f64>) -> Learned {
         Learned::Done
     }
 
@@ -85,7 +85,7 @@ fn a_target_that_has_grown_is_learned_at_its_new_size() {
         for look in 0..3 {
             at = search.detect(&frame(&pixels), at).pose;
             assert!((at.scale / zoom).ln().abs() < 0.025, "look {look}: {} for {zoom}", at.scale);
-            search.learn(&frame(&pixels), at, None);
+            search.learn(&frame(&pixels), at, &Evidence::default(), None);
         }
     }
 }

@@ -28,7 +28,7 @@ fn scan(search: &mut WindowSearch, picture: &Picture) {
 }
 
 fn learn(search: &mut WindowSearch, picture: &Picture, rate: Option<f64>) {
-    let learned = search.learn(&picture.frame(), here(), rate);
+    let learned = search.learn(&picture.frame(), here(), &Evidence::default(), rate);
     assert_eq!(learned, Learned::Done);
 }
 
