@@ -15,14 +15,12 @@
 
 use ndarray::ArrayView2;
 
-use super::calibration::{Calibration, Experts};
+use super::confidence::{Calibration, Experts};
 use super::identity::{Identity, ViewFeatures};
 use super::params::{BackgroundParams, IdentityParams, RotationParams, ScaleParams};
-use super::peak::{Peak, between_cells};
-use super::pose::Pose;
-use super::rotation::RotationFilter;
-use super::scale::{self, GrayPatch, ScaleFilter};
-use super::search::{Detection, Evidence, Finds, FrameKind, Learned, Search, check_box, uniform};
+use super::response::{Peak, between_cells};
+use super::scale_rotation::{GrayPatch, RotationFilter, ScaleFilter, limits};
+use super::search::{Detection, Evidence, Finds, FrameKind, Learned, Pose, Search, check_box, uniform};
 use super::{ResponseLayout, ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::Result;
@@ -180,7 +178,7 @@ impl BackgroundSearch {
             frames: 0,
         };
         // Areas of the largest target that there may be, and of a turned one.
-        let largest = step * scale::limits(size, frames.size).1;
+        let largest = step * limits(size, frames.size).1;
         search.resampler.reserve(largest);
         if search.rotation.is_some() {
             search.resampler.reserve_rotated(largest);
@@ -362,9 +360,9 @@ impl BackgroundSearch {
         let center = (inside(center.0, before.0, frame.width()), inside(center.1, before.1, frame.height()));
         let mut pose = self.view.pose.at(center);
         if let Some(scale) = &mut self.scale {
-            let limits = scale::limits(self.size, (frame.width(), frame.height()));
+            let (smallest, largest) = limits(self.size, (frame.width(), frame.height()));
             let factor = scale.find(self.view.gray_patch(), self.view.point(best.shift));
-            pose.scale = (pose.scale * factor).clamp(limits.0, limits.1);
+            pose.scale = (pose.scale * factor).clamp(smallest, largest);
         }
         self.found = (!is_turned).then_some(best.shift);
         (pose, best)

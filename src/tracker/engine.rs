@@ -1,22 +1,22 @@
-//! The loop of tracking: detect, decide the state, learn, ask the guard.
+//! The tracker, and its loop: detect, decide the state, learn, ask the guard.
+
+use serde::Serialize;
 
 use super::background_search::BackgroundSearch;
+use super::confidence::StateMachine;
 #[cfg(feature = "neural")]
 use super::expert_search::ExpertSearch;
 use super::filter_search::FilterSearch;
 use super::guard::Guard;
 use super::params::SearchParams;
-use super::pose::Pose;
-use super::scale::ScaleSearch;
-use super::search::{Detection, Evidence, Finds, Learned, Search};
+use super::scale_rotation::ScaleSearch;
+use super::search::{Detection, Evidence, Finds, Learned, Pose, Search, TileScan};
 #[cfg(feature = "neural")]
 use super::siamese_search::SiameseSearch;
-use super::state_machine::StateMachine;
-use super::tile_scan::TileScan;
 use super::window_search::WindowSearch;
-use super::{Estimate, Params, ResponseMap, State};
+use super::{Params, ResponseMap, State};
 use crate::bbox::BBox;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::frame::Frame;
 
 /// Visible share of a box below which its state is at most uncertain: a box whose target leaves stays at the border,
@@ -26,9 +26,111 @@ const MIN_VISIBLE: f64 = 0.5;
 /// Scales of the search for a lost target, over its last one: it may come back nearer or farther away.
 const SCAN_SCALES: [f64; 3] = [1.0, 1.25, 0.8];
 
+/// What a tracker says of one frame.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Where the target is, or was last seen.
+    pub bbox: BBox,
+    /// The corners `x1, y1, …, x4, y4` of a target that has turned, clockwise from what was the upper left one: the
+    /// box is then the upright one around the ellipse in them. `None` of one that stands as it did, and of searches
+    /// that follow no turns.
+    pub polygon: Option<[f64; 8]>,
+    /// The state of the target in this frame.
+    pub state: State,
+    /// What speaks for the box.
+    pub evidence: Evidence,
+}
+
+/// Follows one target: by a correlation filter or by a kernel machine over real windows, alone or with another
+/// machine as guard.
+///
+/// [`Tracker::init`] allocates all memory; with a correlation filter [`Tracker::update`] allocates nothing. A machine over
+/// windows is refitted in every frame that it learns: the matrices of a fit are allocated and freed within that update.
+#[derive(Clone, Debug)]
+pub struct Tracker {
+    params: Params,
+    /// Kept, so that each target finds them loaded.
+    #[cfg(feature = "neural")]
+    _networks: Option<std::sync::Arc<super::network::Networks>>,
+    target: Option<Engine>,
+}
+
+impl Tracker {
+    /// A tracker with these settings and no target yet.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] with the path of a value outside its range; of searches with a network [`Error::Io`] and
+    /// [`Error::Network`] for one that cannot be used.
+    pub fn new(params: Params) -> Result<Self> {
+        params.check()?;
+        #[cfg(feature = "neural")]
+        let _networks =
+            params.search.model().map(|model| super::network::Networks::load(model.as_ref())).transpose()?;
+        Ok(Self {
+            params,
+            #[cfg(feature = "neural")]
+            _networks,
+            target: None,
+        })
+    }
+
+    /// The settings.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Learns the target at `bbox` in `frame`, and forgets any earlier one. The box may reach over the frame's border.
+    /// The evidence is what the new model answers to this very frame: a measure of how distinct the target is.
+    ///
+    /// # Errors
+    /// [`Error::Box`] for a box that is not finite, smaller than a pixel, wholly outside the frame, too large to track
+    /// or around nothing but uniform pixels; [`Error::Samples`] and [`Error::Gram`] when a machine cannot be fitted at
+    /// all, as with settings far off the default. The earlier target, if any, is then kept.
+    pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate> {
+        let frame = frame.into();
+        let (target, estimate) = Engine::new(&self.params, &frame, bbox)?;
+        self.target = Some(target);
+        Ok(estimate)
+    }
+
+    /// Finds the target in the next frame and learns how it looks there.
+    ///
+    /// Frames may turn from colour to gray and back: nothing is refused. In gray frames colour histograms have no say,
+    /// and a tracker that began with a gray frame has none.
+    ///
+    /// A machine over real windows that cannot be fitted to what it has seen by now keeps its earlier decision
+    /// function, and [`Evidence::refit_kept`] says so.
+    ///
+    /// # Errors
+    /// [`Error::NotInitialized`] before [`Tracker::init`]; [`Error::FrameSize`] for a frame of another size than the
+    /// first one. Neither changes the tracker.
+    pub fn update<'f>(&mut self, frame: impl Into<Frame<'f>>) -> Result<Estimate> {
+        let target = self.target.as_mut().ok_or(Error::NotInitialized)?;
+        let frame = frame.into();
+        let (expected, got) = (target.frame_size, frame.size());
+        if got != expected {
+            return Err(Error::FrameSize { expected, got });
+        }
+        Ok(target.update(&frame))
+    }
+
+    /// The score of every translation in the last area that was looked at; `None` before [`Tracker::init`]. While a
+    /// target is lost, that area may be anywhere in the frame.
+    pub fn response(&self) -> Option<ResponseMap<'_>> {
+        self.target.as_ref().map(|target| target.search.response())
+    }
+
+    /// Where the target was last; `None` before [`Tracker::init`].
+    pub fn bbox(&self) -> Option<BBox> {
+        self.target.as_ref().map(|target| target.bbox())
+    }
+}
+
 /// One target: where it is, what finds it and what watches over that.
 #[derive(Clone, Debug)]
-pub(super) struct Engine {
+struct Engine {
+    /// Width and height of all frames.
+    frame_size: (usize, usize),
     /// Width and height of the initial box.
     size: (f64, f64),
     pose: Pose,
@@ -48,8 +150,8 @@ impl Engine {
     /// Learns the target at `bbox`. The estimate says how distinct it is in this very frame.
     ///
     /// # Errors
-    /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked; the error of a machine's first fit.
-    pub fn new(params: &Params, frame: &Frame<'_>, bbox: BBox) -> Result<(Self, Estimate)> {
+    /// [`Error::Box`] for a box that cannot be tracked; the error of a machine's first fit.
+    fn new(params: &Params, frame: &Frame<'_>, bbox: BBox) -> Result<(Self, Estimate)> {
         let mut search: Box<dyn Search> = match &params.search {
             SearchParams::Filter(params) => {
                 let search = Box::new(FilterSearch::new(params, frame, bbox)?);
@@ -72,9 +174,17 @@ impl Engine {
         let pose = search.pose();
         let mut evidence = search.evaluate_at(frame, pose).evidence;
         let states = params.search.confidence().map(StateMachine::new);
-        let (size, scan) = ((bbox.w, bbox.h), TileScan::default());
-        let sure_center = pose.center;
-        let mut engine = Self { size, pose, search, guard, states, scan, candidate: None, sure_center };
+        let mut engine = Self {
+            frame_size: frame.size(),
+            size: (bbox.w, bbox.h),
+            pose,
+            search,
+            guard,
+            states,
+            scan: TileScan::default(),
+            candidate: None,
+            sure_center: pose.center,
+        };
         if let Some(guard) = &mut engine.guard {
             evidence.decision = guard.first_decision(frame, pose);
         }
@@ -82,7 +192,7 @@ impl Engine {
     }
 
     /// Finds the target in the next frame, of the first one's size, and learns its appearance there.
-    pub fn update(&mut self, frame: &Frame<'_>) -> Estimate {
+    fn update(&mut self, frame: &Frame<'_>) -> Estimate {
         let mut detection = self.search.detect(frame, self.pose);
         let (mut state, mut learned) = (State::Lost, Learned::Done);
         let was_lost = self.is_lost();
@@ -236,13 +346,8 @@ impl Engine {
     }
 
     /// Where the target was last.
-    pub fn bbox(&self) -> BBox {
+    fn bbox(&self) -> BBox {
         self.pose.bbox(self.size)
-    }
-
-    /// The scores of the last search area.
-    pub fn response(&self) -> ResponseMap<'_> {
-        self.search.response()
     }
 }
 

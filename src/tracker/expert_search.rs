@@ -6,10 +6,9 @@
 //! stays low is lost, although both agree.
 
 use super::background_search::BackgroundSearch;
-use super::calibration::{log_odds, logistic};
+use super::confidence::{log_odds, logistic};
 use super::params::{ExpertParams, SiameseParams};
-use super::pose::Pose;
-use super::search::{Detection, Evidence, Finds, Learned, Search};
+use super::search::{Detection, Evidence, Finds, Learned, Pose, Search};
 use super::siamese_search::{SiameseSearch, probability};
 use super::{ResponseMap, State};
 use crate::bbox::BBox;

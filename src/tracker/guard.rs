@@ -6,9 +6,7 @@
 
 use super::State;
 use super::params::GuardParams;
-use super::pose::Pose;
-use super::search::Learned;
-use super::tile_scan::TileScan;
+use super::search::{Learned, Pose, TileScan};
 use super::window_search::WindowSearch;
 use crate::bbox::BBox;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! The response map of one frame, and where its elements lie on the image.
+//! The response map of one frame: where its elements lie on the image, its peak, and how far the peak stands out.
 
 use ndarray::{Array2, ArrayView2, Axis, Slice};
 
@@ -30,7 +30,7 @@ pub struct ResponseMap<'a> {
 
 impl ResponseMap<'_> {
     /// Row and column of the element of no motion in the centred map. Of a map that wraps around, as many elements
-    /// stand before it as `peak::displacement` reads as negative; a map that does not has as many before it as after,
+    /// stand before it as [`displacement`] reads as negative; a map that does not has as many before it as after,
     /// or one more.
     pub fn middle(&self) -> (usize, usize) {
         let negative = |n: usize| match self.layout {
@@ -85,11 +85,129 @@ fn halves(length: usize, shift: usize) -> [(Slice, Slice); 2] {
     ]
 }
 
+/// A value of a response, in general the highest, and two measures of how far it stands out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peak {
+    /// Row of the peak, in the map's own wrapped order.
+    pub row: usize,
+    /// Column of the peak.
+    pub col: usize,
+    /// Its value: 1 when the window looks exactly as the model.
+    pub value: f32,
+    /// Peak-to-sidelobe ratio, `(peak - mean) / standard deviation` over all cells farther than the exclusion radius
+    /// from the peak in rows or columns, round the borders where the map goes on there (Bolme et al., CVPR 2010,
+    /// section 3.5); 0 for a flat map or one without sidelobe.
+    pub psr: f32,
+    /// Average peak-to-correlation energy, `(max - min)² / mean((f - min)²)` (Wang et al., CVPR 2017, equation 3);
+    /// 0 for a flat map.
+    pub apce: f32,
+}
+
+impl Peak {
+    /// Of no response at all.
+    pub const NONE: Self = Self { row: 0, col: 0, value: f32::NAN, psr: 0.0, apce: 0.0 };
+
+    /// Finds the peak of `response`, of `size` (rows, columns), the first maximum in *column-major* order as the
+    /// published code does; `radius` cells around it do not count as sidelobe. NaN never wins; a map of nothing else
+    /// has a NaN peak.
+    pub fn find(response: &[f32], size: (usize, usize), radius: usize, layout: ResponseLayout) -> Self {
+        let (mut place, mut value) = ((0, 0), f32::NEG_INFINITY);
+        for (r, line) in response.chunks_exact(size.1).enumerate() {
+            for (c, &v) in line.iter().enumerate() {
+                if v > value || (v == value && c < place.1) {
+                    (place, value) = ((r, c), v);
+                }
+            }
+        }
+        if value == f32::NEG_INFINITY {
+            return Self::NONE;
+        }
+        Self::at(response, size, place, radius, layout)
+    }
+
+    /// The value at `place` (row, column) and how far it stands out, whether it is the highest or not. Distances go
+    /// round the borders only where the map does.
+    pub fn at(
+        response: &[f32],
+        (rows, cols): (usize, usize),
+        (row, col): (usize, usize),
+        radius: usize,
+        layout: ResponseLayout,
+    ) -> Self {
+        let value = response[row * cols + col];
+        let min = response.iter().copied().fold(f32::INFINITY, f32::min);
+        let near = |a: usize, b: usize, n: usize| {
+            let straight = a.abs_diff(b);
+            match layout {
+                ResponseLayout::Wrapped => straight.min(n - straight) <= radius,
+                ResponseLayout::Centered => straight <= radius,
+            }
+        };
+        let (mut side, mut side_squares, mut count, mut energy) = (0.0f64, 0.0f64, 0usize, 0.0f64);
+        for (r, line) in response.chunks_exact(cols).enumerate() {
+            let near_row = near(r, row, rows);
+            for (c, &v) in line.iter().enumerate() {
+                let above = f64::from(v) - f64::from(min);
+                energy += above * above;
+                if !(near_row && near(c, col, cols)) {
+                    side += above;
+                    side_squares += above * above;
+                    count += 1;
+                }
+            }
+        }
+        let height = f64::from(value) - f64::from(min);
+        let mean = side / count.max(1) as f64;
+        let deviation = (side_squares / count.max(1) as f64 - mean * mean).max(0.0).sqrt();
+        let ratio = |a: f64, b: f64| if b > 0.0 && a.is_finite() { (a / b) as f32 } else { 0.0 };
+        Self {
+            row,
+            col,
+            value,
+            psr: ratio(height - mean, deviation),
+            apce: ratio(height * height, energy / response.len() as f64),
+        }
+    }
+}
+
+/// Signed displacement of a peak at index `i` of `n`, as the published code wraps it: the second half is negative, and
+/// at an odd length so is the middle.
+pub fn displacement(i: usize, n: usize) -> i64 {
+    if 2 * (i + 1) > n && n > 1 { i as i64 - n as i64 } else { i as i64 }
+}
+
+/// Where a parabola through three neighbouring values has its top, from the one in the middle, which is the highest:
+/// -0.5 to 0.5; 0 where there is no top.
+fn vertex(before: f64, peak: f64, after: f64) -> f64 {
+    let curvature = before - 2.0 * peak + after;
+    let offset = 0.5 * (before - after) / curvature;
+    if curvature < 0.0 && offset.is_finite() { offset.clamp(-0.5, 0.5) } else { 0.0 }
+}
+
+/// How far the maximum of a parabola through the value at `place` (row, column) and its neighbours, in rows and in
+/// columns, lies beside it: -0.5 to 0.5 cells each; 0 at a border that is one.
+pub fn between_cells(
+    value: impl Fn(usize, usize) -> f64,
+    (rows, cols): (usize, usize),
+    (row, col): (usize, usize),
+    layout: ResponseLayout,
+) -> (f64, f64) {
+    let neighbours = |i: usize, n: usize| match layout {
+        ResponseLayout::Wrapped => Some(((i + n - 1) % n, (i + 1) % n)),
+        ResponseLayout::Centered => (i > 0 && i + 1 < n).then(|| (i - 1, i + 1)),
+    };
+    let peak = value(row, col);
+    let along_rows = neighbours(row, rows).map_or(0.0, |(up, down)| vertex(value(up, col), peak, value(down, col)));
+    let along_cols =
+        neighbours(col, cols).map_or(0.0, |(left, right)| vertex(value(row, left), peak, value(row, right)));
+    (along_rows, along_cols)
+}
+
 #[cfg(test)]
 mod tests {
-    use ndarray::array;
-
+    use super::ResponseLayout::{Centered, Wrapped};
     use super::*;
+    use ndarray::array;
 
     fn map(values: &Array2<f32>, layout: ResponseLayout) -> ResponseMap<'_> {
         ResponseMap { values: values.view(), layout, center: (100.0, 50.0), step: (4.0, 8.0), angle: 0.0 }
@@ -134,5 +252,86 @@ mod tests {
         assert!(near(map.motion((3, 3)), (-4.0, 0.0)), "{:?}", map.motion((3, 3)));
         // The first element, two rows and three columns before the middle.
         assert!(near(map.origin(), (100.0 + 2.0 * 4.0, 50.0 - 3.0 * 4.0)), "{:?}", map.origin());
+    }
+
+    fn between(map: &[f32], size: (usize, usize), place: (usize, usize), layout: ResponseLayout) -> (f64, f64) {
+        between_cells(|r, c| f64::from(map[r * size.1 + c]), size, place, layout)
+    }
+
+    #[test]
+    fn the_vertex_of_a_parabola_is_found_between_cells() {
+        // A parabola with its top at (0.25, -0.4), wrapped.
+        let (rows, cols) = (7, 6);
+        let value = |r: usize, c: usize| {
+            let wrap = |i: usize, n: usize| if 2 * i > n { i as f64 - n as f64 } else { i as f64 };
+            (1.0 - (wrap(r, rows) - 0.25).powi(2) - 0.5 * (wrap(c, cols) + 0.4).powi(2)) as f32
+        };
+        let map: Vec<f32> = (0..rows * cols).map(|i| value(i / cols, i % cols)).collect();
+        let (r, c) = between(&map, (rows, cols), (0, 0), Wrapped);
+        assert!((r - 0.25).abs() < 1e-5 && (c + 0.4).abs() < 1e-5, "{r}, {c}");
+        // Nothing to be found at a border, on a plain, in a single cell, or beside NaN.
+        assert_eq!(between(&map, (rows, cols), (0, 0), Centered), (0.0, 0.0));
+        assert_eq!(between(&[0.5; 9], (3, 3), (1, 1), Wrapped), (0.0, 0.0));
+        assert_eq!(between(&[0.5], (1, 1), (0, 0), Wrapped), (0.0, 0.0));
+        assert_eq!(between(&[f32::NAN; 9], (3, 3), (0, 0), Wrapped), (0.0, 0.0));
+    }
+
+    #[test]
+    fn the_first_maximum_in_column_order_wins() {
+        let mut map = vec![0.0; 12];
+        map[1] = 2.0; // row 0, column 1
+        map[4] = 2.0; // row 1, column 0
+        let peak = Peak::find(&map, (3, 4), 0, Wrapped);
+        assert_eq!((peak.row, peak.col, peak.value), (1, 0, 2.0));
+    }
+
+    #[test]
+    fn displacements_wrap_as_published() {
+        let wrapped = |n: usize| (0..n).map(|i| displacement(i, n)).collect::<Vec<_>>();
+        assert_eq!(wrapped(6), [0, 1, 2, -3, -2, -1]);
+        assert_eq!(wrapped(5), [0, 1, -3, -2, -1]);
+        assert_eq!(wrapped(1), [0]);
+    }
+
+    #[test]
+    fn psr_and_apce_by_hand() {
+        // Sidelobe outside a radius of 1 around (0, 0) of a 4x4 map, wrapped: row 2 and column 2, seven cells.
+        let mut map = vec![1.0f32; 16];
+        map[0] = 5.0;
+        map[2 * 4 + 2] = 3.0;
+        let peak = Peak::find(&map, (4, 4), 1, Wrapped);
+        let mean = (6.0 + 3.0) / 7.0;
+        let variance = (6.0 + 9.0) / 7.0 - mean * mean;
+        assert!((f64::from(peak.psr) - (5.0 - mean) / f64::sqrt(variance)).abs() < 1e-5);
+        assert!((f64::from(peak.apce) - 16.0 / ((16.0 + 4.0) / 16.0)).abs() < 1e-5);
+    }
+
+    #[test]
+    fn where_a_map_ends_its_far_border_is_sidelobe() {
+        let mut map = vec![0.0f32; 25];
+        (map[0], map[4], map[20]) = (1.0, 0.5, 0.5);
+        let (wrapped, ending) = (Peak::find(&map, (5, 5), 1, Wrapped), Peak::find(&map, (5, 5), 1, Centered));
+        // The two lesser ones stand beside the peak where the borders meet, and are as far as can be where they do not.
+        assert_eq!(wrapped.psr, 0.0);
+        let (mean, n) = (1.0 / 21.0, 21.0);
+        let deviation = f64::sqrt(0.5 / n - mean * mean);
+        assert!((f64::from(ending.psr) - (1.0 - mean) / deviation).abs() < 1e-5, "{}", ending.psr);
+    }
+
+    #[test]
+    fn evidence_is_of_the_place_that_is_asked_for() {
+        let mut map = vec![0.0f32; 49];
+        (map[8], map[40]) = (4.0, 2.0);
+        let other = Peak::at(&map, (7, 7), (5, 5), 1, Centered);
+        assert_eq!((other.value, other.row, other.col), (2.0, 5, 5));
+        assert!(other.psr < Peak::find(&map, (7, 7), 1, Centered).psr);
+        assert!((f64::from(other.apce) - 4.0 / (20.0 / 49.0)).abs() < 1e-4);
+    }
+
+    #[test]
+    fn flat_and_broken_maps_give_no_confidence() {
+        let flat = Peak::find(&[0.5; 9], (3, 3), 1, Wrapped);
+        assert_eq!((flat.value, flat.psr, flat.apce), (0.5, 0.0, 0.0));
+        assert!(Peak::find(&[f32::NAN; 9], (3, 3), 1, Wrapped).value.is_nan());
     }
 }

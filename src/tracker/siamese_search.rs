@@ -9,11 +9,10 @@ use ndarray::ArrayView2;
 use rten::ThreadPool;
 use rten_tensor::prelude::*;
 
-use super::calibration::{log_odds, logistic};
+use super::confidence::{log_odds, logistic};
 use super::network::{Channels, Map, Networks, Recipe, pool};
 use super::params::{ConfidenceParams, SiameseParams};
-use super::pose::Pose;
-use super::search::{Detection, Evidence, FrameKind, Learned, Search, check_box};
+use super::search::{Detection, Evidence, FrameKind, Learned, Pose, Search, check_box};
 use super::{ResponseLayout, ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::Result;

@@ -164,6 +164,7 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
     let (first, bbox) = (picture(START), target_at(START));
     let guard = guard.map(|params| Guard::new(&params, &first.frame(), bbox).unwrap());
     Engine {
+        frame_size: SIZE,
         size: (SIDE, SIDE),
         pose: Pose::of(bbox),
         search: search.boxed_clone(),

@@ -338,3 +338,20 @@ fn a_score_at_a_bound_has_passed_neither() {
     scan(&mut search, &picture(START));
     assert_eq!(search.detector.response(), before);
 }
+
+#[test]
+fn places_and_centres_are_each_others_inverse() {
+    let bbox = BBox::new(20.0, 30.0, 24.0, 40.0);
+    let params = WindowParams::of(MachineKind::Svm);
+    let grid = WindowGrid::new(&params, bbox).unwrap();
+    let (height, width) = grid.windows();
+    assert_eq!(grid.center_of(((height / 2) as f64, (width / 2) as f64)), bbox.center());
+    let center = grid.center_of((1.0, 2.5));
+    let (row, col) = grid.place_of(center);
+    assert!((row - 1.0).abs() < 1e-9 && (col - 2.5).abs() < 1e-9);
+    // A target can move by the reach, and its own window is labelled as such.
+    assert!(grid.reach().0 >= 0.5 * 24.0 * params.reach - grid.step());
+    assert_eq!(grid.label(0.0, 0.0), 1.0);
+    assert!(grid.label(3.0, 3.0) < -0.99);
+    assert!(!grid.apart(0.0, 0.0) && grid.apart(0.0, 24.0 / grid.step()));
+}

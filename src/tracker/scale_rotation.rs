@@ -1,25 +1,30 @@
-//! The size of the target: a 1-D correlation filter over scales (Danelljan, Häger, Khan & Felsberg, "Discriminative
-//! Scale Space Tracking", TPAMI 2017).
+//! The size and the angle of the target, each by a 1-D correlation filter (Danelljan, Häger, Khan & Felsberg,
+//! "Discriminative Scale Space Tracking", TPAMI 2017).
 //!
-//! The filter cuts the target's box at a row of scales around the present one, each resampled to the same small size.
-//! Each feature value is a signal over the scales.
+//! A filter cuts the target's box at a row of scales around the present one, or at angles all around the circle, each
+//! resampled to the same small size. Each feature value is a signal along the scales or, cyclic, along the angles. Most
+//! targets do not turn, and many whose look changes seem to: a prior favours small turns.
 
-use super::params::{ScaleFilterParams, ScaleParams};
-use super::pose::Pose;
-use super::search::{Detection, Evidence, FrameKind, Learned, Search};
+use super::params::{RotationFilterParams, ScaleFilterParams, ScaleParams};
+use super::search::{Detection, Evidence, FrameKind, Learned, Pose, Search};
 use super::{ResponseMap, State};
 use crate::bbox::BBox;
 use crate::features::hog::CHANNELS;
 use crate::features::{BATCH_CELL, GROUP, Group, HogBatch, Lanes, PATCHES};
 use crate::filters::correlation_1d::{Correlation1d, MAX_STEPS};
-use crate::frame::{Channels, Frame};
-use crate::frame::{Region, Resampler};
+use crate::frame::{Channels, Frame, Region, Resampler};
 use crate::simd::{leveled, whole};
 
 /// Shortest side of the smallest box in pixels.
 const MIN_SIDE: f64 = 5.0;
 /// Sides of the target in the patch of a [`ScaleSearch`], over those of the small patches that are made of it.
 const FINER: f64 = 1.5;
+/// Angles around the circle: as many as there is room for, but an even number.
+const ANGLES: usize = 22;
+/// Degrees from one angle to the next.
+const STEP: f64 = 360.0 / ANGLES as f64;
+/// Width of the labels in steps.
+const SIGMA: f64 = 0.7;
 
 /// The smallest and the largest scale of a target whose first box has `size`, in frames of `frame` pixels.
 pub(super) fn limits(size: (f64, f64), frame: (usize, usize)) -> (f64, f64) {
@@ -29,7 +34,7 @@ pub(super) fn limits(size: (f64, f64), frame: (usize, usize)) -> (f64, f64) {
 
 /// A gray patch that boxes are cut from.
 #[derive(Clone, Copy, Debug)]
-pub struct GrayPatch<'a> {
+pub(super) struct GrayPatch<'a> {
     /// Gray values, row by row.
     pub pixels: &'a [u8],
     /// Pixels of a row.
@@ -38,7 +43,7 @@ pub struct GrayPatch<'a> {
 
 /// Columns and rows of a small patch of at most about `area` pixels in the shape of a box of `size` (width, height):
 /// whole cells, and a side has at least two.
-pub(super) fn small_size(size: (f64, f64), area: f64) -> (usize, usize) {
+fn small_size(size: (f64, f64), area: f64) -> (usize, usize) {
     let shrink = (area / (size.0 * size.1)).sqrt().min(1.0);
     let pixels = |length: f64, other: f64| {
         let least = (2 * BATCH_CELL) as f64;
@@ -50,7 +55,7 @@ pub(super) fn small_size(size: (f64, f64), area: f64) -> (usize, usize) {
 
 /// A gray value to eighths: rounding errors in a plain area make no gradient.
 #[inline(always)]
-pub(super) fn to_eighths(value: f32) -> f32 {
+fn to_eighths(value: f32) -> f32 {
     whole(value * 8.0 + 0.5) as f32 * 0.125
 }
 
@@ -230,6 +235,175 @@ impl ScaleFilter {
     }
 }
 
+/// A filter for the angle of a box; owns the memory for it.
+#[derive(Clone, Debug)]
+pub(super) struct RotationFilter {
+    params: RotationFilterParams,
+    /// Width and height of what is cut out, in pixels of the patch.
+    size: (f64, f64),
+    /// Columns and rows of a small patch.
+    small: (usize, usize),
+    /// Sine and cosine of each angle.
+    turns: [(f64, f64); ANGLES],
+    hog: HogBatch,
+    patches: Vec<Group>,
+    features: Vec<Lanes>,
+    filter: Correlation1d,
+    /// An upright square around the target, as coarse as the small patches, and its side.
+    coarse: Vec<f32>,
+    side: usize,
+    /// For each two points of a column of that square, the pixels of the patch on both sides, and how far.
+    columns: Vec<(usize, usize, f32)>,
+    /// A row of the patch between two rows of pixels.
+    row: Vec<f32>,
+}
+
+impl RotationFilter {
+    /// For a box of `size` (width, height) pixels of a patch.
+    pub fn new(size: (f64, f64), params: RotationFilterParams) -> Self {
+        let size = (size.0.max(1.0) * params.patch_scale, size.1.max(1.0) * params.patch_scale);
+        let small = small_size(size, params.area);
+        let hog = HogBatch::new(small.0, small.1);
+        let values = hog.rows() * hog.cols() * CHANNELS;
+        let side = (small.0 as f64).hypot(small.1 as f64).ceil() as usize + 4;
+        let turn = |k: usize| libm::sincos((k as f64 - (ANGLES / 2) as f64) * STEP.to_radians());
+        Self {
+            params,
+            size,
+            small,
+            turns: std::array::from_fn(turn),
+            hog,
+            patches: vec![[0.0; GROUP]; ANGLES.div_ceil(GROUP) * small.0 * small.1],
+            features: vec![[0.0; PATCHES]; values],
+            filter: Correlation1d::new(values, ANGLES, SIGMA, params.lambda, true),
+            coarse: vec![0.0; side * side],
+            side,
+            columns: vec![(0, 0, 0.0); 2 * side],
+            row: vec![0.0; (side as f64 * (size.0 * size.1 / (small.0 * small.1) as f64).sqrt()).ceil() as usize + 3],
+        }
+    }
+
+    /// By how many degrees a target around `center` (x, y) of `patch` has
+    /// turned, positive from x to y; 0 before anything was learned.
+    pub fn find(&mut self, patch: GrayPatch<'_>, center: (f64, f64)) -> f64 {
+        if !self.filter.is_trained() {
+            return 0.0;
+        }
+        self.take(patch, center, 0.0);
+        let width = self.params.prior / STEP;
+        STEP * self.filter.find(&mut self.features, |step| libm::exp(-0.5 * (step / width) * (step / width)))
+    }
+
+    /// Learns the target around `center` (x, y) of `patch` where it is
+    /// turned by `degrees`; at `times` the rate.
+    pub fn learn(&mut self, patch: GrayPatch<'_>, center: (f64, f64), degrees: f64, times: f64) {
+        self.take(patch, center, degrees);
+        self.filter.learn(&mut self.features, self.params.rate * times);
+    }
+
+    /// Learns the target as [`find`](Self::find) has seen it last, at `times` the rate.
+    pub fn learn_found(&mut self, times: f64) {
+        self.filter.learn_used(&self.features, self.params.rate * times);
+    }
+
+    /// The features of all angles around `center`.
+    fn take(&mut self, patch: GrayPatch<'_>, center: (f64, f64), degrees: f64) {
+        let size = self.size;
+        let step = (size.0 / self.small.0 as f64, size.1 / self.small.1 as f64);
+        let scale = (step.0 * step.1).sqrt();
+        shrink(self, patch, center, scale);
+        let (sin, cos) = libm::sincos(degrees.to_radians());
+        let stretch = ((step.0 / scale) as f32, (step.1 / scale) as f32);
+        let patches = self.patches.chunks_exact_mut(self.small.0 * self.small.1);
+        for (patches, angles) in patches.zip(self.turns.chunks(GROUP)) {
+            let mut turns = [[0.0; GROUP]; 2];
+            for (k, &(s, c)) in angles.iter().enumerate() {
+                (turns[0][k], turns[1][k]) = ((s * cos + c * sin) as f32, (c * cos - s * sin) as f32);
+            }
+            turned(&self.coarse, self.side, self.small.0, stretch, &turns, patches);
+        }
+        self.hog.extract(&self.patches, &mut self.features);
+    }
+}
+
+leveled! {
+    /// The coarse square around `center`, `scale` pixels of the patch a pixel: means of 2 x 2 points each, linear
+    /// between pixels.
+    fn shrink(filter: &mut RotationFilter, patch: GrayPatch<'_>, center: (f64, f64), scale: f64) {
+        let height = patch.pixels.len() / patch.width;
+        let side = filter.side;
+        let start = side as f64 / 2.0;
+        // Two points a pixel: the pixels on both sides, and how far.
+        let point = |middle: f64, i: usize, n: usize| {
+            let x = middle + ((i as f64 + 0.5) / 2.0 - start) * scale - 0.5;
+            let x = x.clamp(0.0, (n - 1) as f64);
+            let whole = x as usize;
+            (whole, (whole + 1).min(n - 1), (x - whole as f64) as f32)
+        };
+        for (i, column) in filter.columns.iter_mut().enumerate() {
+            *column = point(center.0, i, patch.width);
+        }
+        let (first, last) = (filter.columns[0].0, filter.columns[2 * side - 1].1);
+        let row = &mut filter.row[..=last - first];
+        filter.coarse.fill(0.0);
+        for i in 0..2 * side {
+            let (r, next, share) = point(center.1, i, height);
+            let [above, below] = [r, next].map(|r| &patch.pixels[r * patch.width..][first..=last]);
+            for ((to, &above), &below) in row.iter_mut().zip(above).zip(below) {
+                *to = f32::from(above) + (f32::from(below) - f32::from(above)) * share;
+            }
+            let to = &mut filter.coarse[i / 2 * side..][..side];
+            for (to, points) in to.iter_mut().zip(filter.columns.as_chunks::<2>().0) {
+                for &(c, next, share) in points {
+                    let (left, right) = (row[c - first], row[next - first]);
+                    *to += 0.25 * (left + (right - left) * share);
+                }
+            }
+        }
+    }
+}
+
+leveled! {
+    /// Small patches with rows of `columns` pixels out of the middle of a square, turned by the (sines, cosines) of a
+    /// group of angles, linear between pixels.
+    avx2 fn turned(
+        coarse: &[f32],
+        side: usize,
+        columns: usize,
+        stretch: (f32, f32),
+        turns: &[[f32; GROUP]; 2],
+        out: &mut [Group],
+    ) {
+        let (middle, last) = (side as f32 / 2.0 - 0.5, (side - 2) as f32);
+        let rows = out.len() / columns;
+        for (r, out) in out.chunks_exact_mut(columns).enumerate() {
+            let y = (r as f32 + 0.5 - rows as f32 / 2.0) * stretch.1;
+            for (column, out) in out.iter_mut().enumerate() {
+                let x = (column as f32 + 0.5 - columns as f32 / 2.0) * stretch.0;
+                let (mut at, mut fx, mut fy) = ([0; GROUP], [0.0; GROUP], [0.0; GROUP]);
+                for k in 0..GROUP {
+                    let (sin, cos) = (turns[0][k], turns[1][k]);
+                    let (u, v) = (middle + cos * x - sin * y, middle + sin * x + cos * y);
+                    let (u, v) = (u.clamp(0.0, last), v.clamp(0.0, last));
+                    let (c, r) = (whole(u), whole(v));
+                    (at[k], fx[k], fy[k]) = ((r * side as i32 + c) as u32, u - c as f32, v - r as f32);
+                }
+                let mut four = [[0.0; GROUP]; 4];
+                for (k, at) in at.into_iter().enumerate() {
+                    let around = &coarse[at as usize..][..side + 2];
+                    (four[0][k], four[1][k], four[2][k], four[3][k]) =
+                        (around[0], around[1], around[side], around[side + 1]);
+                }
+                for k in 0..GROUP {
+                    let above = four[0][k] + (four[1][k] - four[0][k]) * fx[k];
+                    let below = four[2][k] + (four[3][k] - four[2][k]) * fx[k];
+                    out[k] = to_eighths(above + (below - above) * fy[k]);
+                }
+            }
+        }
+    }
+}
+
 /// A search that follows the target's size, around any search that cuts its area at the scale of a pose.
 #[derive(Clone, Debug)]
 pub(super) struct ScaleSearch {
@@ -334,28 +508,6 @@ impl Search for ScaleSearch {
 
     fn boxed_clone(&self) -> Box<dyn Search> {
         Box::new(self.clone())
-    }
-}
-
-#[cfg(test)]
-pub(super) mod testing {
-    use super::GrayPatch;
-
-    pub const WIDTH: usize = 160;
-
-    pub fn patch(pixels: &[u8]) -> GrayPatch<'_> {
-        GrayPatch { pixels, width: WIDTH }
-    }
-
-    /// A smooth texture around `center`, turned by `degrees` and seen `zoom` times as large.
-    pub fn texture(center: (f64, f64), degrees: f64, zoom: f64) -> Vec<u8> {
-        let (sin, cos) = degrees.to_radians().sin_cos();
-        let value = |x: f64, y: f64| {
-            let (x, y) = ((x - center.0) / zoom, (y - center.1) / zoom);
-            let (x, y) = (cos * x + sin * y, cos * y - sin * x);
-            127.0 + 50.0 * (0.35 * x + 0.1 * y).sin() * (0.27 * y).cos() + 40.0 * (0.11 * x * y / 10.0 + 0.2 * y).sin()
-        };
-        (0..WIDTH * WIDTH).map(|i| value((i % WIDTH) as f64 + 0.5, (i / WIDTH) as f64 + 0.5) as u8).collect()
     }
 }
 

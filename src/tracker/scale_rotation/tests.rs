@@ -1,0 +1,172 @@
+//! The filters on a smooth texture, and the size around a search that finds its target wherever it is expected.
+
+use ndarray::ArrayView2;
+
+use super::*;
+use crate::tracker::ResponseLayout;
+
+const WIDTH: usize = 160;
+
+fn patch(pixels: &[u8]) -> GrayPatch<'_> {
+    GrayPatch { pixels, width: WIDTH }
+}
+
+/// A smooth texture around `center`, turned by `degrees` and seen `zoom` times as large.
+fn texture(center: (f64, f64), degrees: f64, zoom: f64) -> Vec<u8> {
+    let (sin, cos) = degrees.to_radians().sin_cos();
+    let value = |x: f64, y: f64| {
+        let (x, y) = ((x - center.0) / zoom, (y - center.1) / zoom);
+        let (x, y) = (cos * x + sin * y, cos * y - sin * x);
+        127.0 + 50.0 * (0.35 * x + 0.1 * y).sin() * (0.27 * y).cos() + 40.0 * (0.11 * x * y / 10.0 + 0.2 * y).sin()
+    };
+    (0..WIDTH * WIDTH).map(|i| value((i % WIDTH) as f64 + 0.5, (i / WIDTH) as f64 + 0.5) as u8).collect()
+}
+
+/// A target in the middle of pictures of [`WIDTH`] x [`WIDTH`].
+const BOX: BBox = BBox::new(60.0, 60.0, 40.0, 40.0);
+/// It can be a quarter less than the pictures, and five pixels.
+const LIMITS: (f64, f64) = (0.125, 4.0);
+
+/// Finds the target where and as large as it is expected, times `grown`.
+#[derive(Clone, Debug)]
+struct Answers {
+    grown: f64,
+}
+
+impl Search for Answers {
+    fn pose(&self) -> Pose {
+        Pose::of(BOX)
+    }
+
+    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+        self.evaluate_at(frame, Pose { scale: self.grown * at.scale, ..at })
+    }
+
+    fn evaluate_at(&mut self, _: &Frame<'_>, at: Pose) -> Detection {
+        Detection { pose: at, evidence: Evidence::default(), seen: true, guess: None }
+    }
+
+    fn learn(&mut self, _: &Frame<'_>, _: Pose, _: &Evidence, _: Option<f64>) -> Learned {
+        Learned::Done
+    }
+
+    fn state(&self, _: &Evidence) -> State {
+        State::Tracking
+    }
+
+    fn response(&self) -> ResponseMap<'_> {
+        let values = ArrayView2::from_shape((1, 1), &[0.0]).unwrap();
+        ResponseMap { values, layout: ResponseLayout::Centered, center: BOX.center(), step: (1.0, 1.0), angle: 0.0 }
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Search> {
+        Box::new(self.clone())
+    }
+}
+
+/// The target seen `zoom` times as large as at first.
+fn picture(zoom: f64) -> Vec<u8> {
+    texture(BOX.center(), 0.0, zoom)
+}
+
+fn frame(pixels: &[u8]) -> Frame<'_> {
+    Frame::gray(pixels, WIDTH, WIDTH).unwrap()
+}
+
+/// A search that follows the size, and has learned the first picture.
+fn following(grown: f64, params: ScaleFilterParams) -> Box<dyn Search> {
+    let (first, search) = (picture(1.0), Box::new(Answers { grown }));
+    ScaleSearch::around(search, ScaleParams::Filter(params), &frame(&first), BOX)
+}
+
+/// Even if the search, or the filter for the scale, would go on.
+#[test]
+fn a_target_becomes_no_smaller_and_no_larger_than_its_limits() {
+    for (grown, end) in [(0.01, LIMITS.0), (100.0, LIMITS.1)] {
+        let (mut search, pixels) = (following(grown, ScaleFilterParams::default()), picture(1.0));
+        let at = search.pose();
+        assert_eq!(search.detect(&frame(&pixels), at).pose.scale, end);
+    }
+}
+
+/// What is learned is the target as large as it was found to be, in the patch that was cut before that was known.
+#[test]
+fn a_target_that_has_grown_is_learned_at_its_new_size() {
+    // Nothing of the first picture is left after one more.
+    let settings = ScaleFilterParams { rate: 1.0, ..ScaleFilterParams::default() };
+    for zoom in [1.12, 0.9] {
+        let mut search = following(1.0, settings);
+        let pixels = picture(zoom);
+        let mut at = search.pose();
+        for look in 0..3 {
+            at = search.detect(&frame(&pixels), at).pose;
+            assert!((at.scale / zoom).ln().abs() < 0.025, "look {look}: {} for {zoom}", at.scale);
+            search.learn(&frame(&pixels), at, &Evidence::default(), None);
+        }
+    }
+}
+
+#[test]
+fn finds_by_how_much_the_target_has_turned() {
+    for size in [(40.0, 40.0), (25.0, 60.0), (60.0, 24.0)] {
+        let center = (80.3, 79.6);
+        // As good as no prior.
+        let settings = RotationFilterParams { prior: 1e3, ..RotationFilterParams::default() };
+        let mut filter = RotationFilter::new(size, settings);
+        let first = texture(center, 0.0, 1.0);
+        assert_eq!(filter.find(patch(&first), center), 0.0);
+        filter.learn(patch(&first), center, 0.0, 1.0);
+        for degrees in [-26.0, -16.0, -9.0, 0.0, 5.0, 16.0, 25.0] {
+            let found = filter.find(patch(&texture(center, degrees, 1.0)), center);
+            // Between two of the angles that were cut out, the answer leans towards the nearer one.
+            assert!((found - degrees).abs() < STEP / 2.0, "{size:?}: {found} for {degrees}");
+            // When the patch is cut at that angle, the rest is found to a quarter step.
+            let rest = filter.find(patch(&texture(center, degrees - found, 1.0)), center);
+            assert!((found + rest - degrees).abs() <= STEP / 4.0, "{size:?}: {found} and {rest} for {degrees}");
+        }
+        // A target that was learned turned is found there.
+        let mut turned = RotationFilter::new(size, RotationFilterParams::default());
+        turned.learn(patch(&texture(center, 25.0, 1.0)), center, 25.0, 1.0);
+        let found = turned.find(patch(&first), center);
+        assert!(found.abs() < 5.0, "{size:?}: {found}");
+    }
+}
+
+/// Twice the prior's width is thought hardly likely, four times not at all.
+#[test]
+fn large_turns_are_held_back_by_the_prior() {
+    let (center, size) = ((80.0, 80.0), (40.0, 40.0));
+    let (first, turned) = (texture(center, 0.0, 1.0), texture(center, 32.0, 1.0));
+    let found = |prior: f64| {
+        let mut filter = RotationFilter::new(size, RotationFilterParams { prior, ..Default::default() });
+        filter.learn(patch(&first), center, 0.0, 1.0);
+        filter.find(patch(&turned), center)
+    };
+    let (free, held) = (found(1e3), found(8.0));
+    assert!((free - 32.0).abs() < STEP / 2.0 && held.abs() < 16.0, "{free}, held {held}");
+}
+
+#[test]
+fn odd_boxes_and_places_are_no_panic() {
+    let pixels = vec![90; WIDTH * 100];
+    let patch = patch(&pixels);
+    for size in [(0.0, 1.0), (2.0, 150.0), (900.0, 45.0)] {
+        let mut filter = RotationFilter::new(size, RotationFilterParams::default());
+        for center in [(80.0, 50.0), (-40.0, 0.0), (500.0, 99.5)] {
+            filter.learn(patch, center, 10.0, 2.0);
+            assert_eq!(filter.find(patch, center), 0.0, "{size:?}, {center:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_allocated_in_a_frame() {
+    let pixels = texture((80.0, 80.0), 0.0, 1.0);
+    let patch = patch(&pixels);
+    let mut filter = RotationFilter::new((40.0, 30.0), RotationFilterParams::default());
+    let used = allocation_counter::measure(|| {
+        filter.learn(patch, (80.0, 80.0), 0.0, 1.0);
+        assert!(filter.find(patch, (81.0, 80.0)).is_finite());
+    });
+    assert_eq!(used.count_total, 0);
+}
