@@ -1,6 +1,8 @@
-use super::color_histogram::{self, Area, BoxMean, ColorHistogram};
-use super::hog::{CHANNELS, LANES, orientation_bin};
-use super::hog_colors::{BINS, ColorNames, NAMES, bin_of, lab, memberships, middle_of};
+use super::color::{
+    Area, BINS, BoxMean, ColorHistogram, ColorNames, HogColors, NAMES, bin_of, gray_and_bins, lab, memberships,
+    middle_of,
+};
+use super::hog::{CHANNELS, GROUP, Group, HogBatch, LANES, PATCHES, orientation_bin};
 use super::*;
 use crate::frame::luma;
 use crate::simd::tests::assert_same_on_all_levels;
@@ -184,7 +186,7 @@ fn learn(histogram: &mut ColorHistogram, bins: &[u16]) {
 }
 
 fn likelihood(histogram: &ColorHistogram, bin: u16) -> f32 {
-    color_histogram::likelihood(histogram.shares[usize::from(bin)])
+    color::likelihood(histogram.shares[usize::from(bin)])
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::f64::consts::TAU;
 
 use rustfft::num_complex::Complex64;
 
-use crate::features::{Lanes, PATCHES};
+use crate::features::hog::{Lanes, PATCHES};
 use crate::simd::leveled;
 
 /// Frequencies that there is room for.

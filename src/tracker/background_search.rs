@@ -24,12 +24,9 @@ use super::search::{Detection, Evidence, Finds, FrameKind, Learned, Pose, Search
 use super::{ResponseLayout, ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::Result;
-use crate::features::HogColors;
-use crate::features::color_histogram::{Area, BoxMean, ColorHistogram};
-use crate::features::gaussian_labels;
-use crate::features::gray_and_bins;
+use crate::features::color::{Area, BoxMean, ColorHistogram, HogColors, gray_and_bins};
 use crate::features::hog::LANES;
-use crate::features::window::half_sample_hann;
+use crate::features::{gaussian_labels, half_sample_hann};
 use crate::filters::background::BackgroundAware;
 use crate::frame::{Channels, Frame, PixelFormat};
 use crate::frame::{Region, Resampler};

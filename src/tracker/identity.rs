@@ -17,8 +17,8 @@ use nalgebra::{Cholesky, DMatrix, DVector};
 
 use super::background_search::CELL;
 use super::params::IdentityMachineParams;
+use crate::features::color::is_color;
 use crate::features::hog::LANES;
-use crate::features::is_color;
 use crate::simd::leveled;
 
 /// Levels of each colour in the histogram, and its bins.

@@ -13,8 +13,8 @@ use super::search::{Detection, Evidence, FrameKind, Learned, Pose, Search, check
 use super::{ResponseLayout, ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
+use crate::features::hann;
 use crate::features::hog::{self, Hog};
-use crate::features::window::hann;
 use crate::fft::fast_length_of_parity;
 use crate::filters::windows::{WindowDetector, WindowSettings};
 use crate::frame::{Channels, Frame, Resampler};
