@@ -1,16 +1,365 @@
-//! Feature maps and their spectra, of up to 32 channels or of one.
+//! 2-D transforms of feature maps of up to 32 channels and of single planes, and the algebra of their spectra.
 //!
 //! Correlation filters only need sums over channels, which are cheap in either layout:
 //! - many channels ([`LanePlan`]): the 32 floats of a cell are 16 complex numbers, real parts first. One complex
 //!   transform of 16 lanes carries 32 real channels, and `Re F^-1(sum_k Z_k conj X_k)` is the sum of their
 //!   cross-correlations (the cross terms of a pair are purely imaginary);
-//! - one channel ([`PlanePlan`]): a real transform and its half-spectrum.
+//! - one channel ([`PlanePlan`]): a response map, regression labels, a kernel correlation. A real transform and its
+//!   half-spectrum, over lanes too: along the rows a lane is a pair of rows (one the real, the other the imaginary part,
+//!   split afterwards by symmetry), along the columns a lane is a column of the half-spectrum.
+//!
+//! A [`MapPlan`] takes maps of either kind.
+
+use std::ops::{Deref, DerefMut, Range};
 
 use rustfft::num_complex::Complex32;
 
-use super::line::{Cell, LANES};
-use super::{AlignedBuf, CHANNELS, LanePlan, PlanePlan};
+use super::line::{Cell, LANES, LinePlan, Lines, split_real};
 use crate::simd::leveled;
+
+/// Floats per cell of a map that [`LanePlan`] transforms: 32 real channels.
+pub const CHANNELS: usize = 2 * LANES;
+
+/// The number of columns to transform side by side. More of them share the overhead of each small transform, as long
+/// as two copies of them stay in the L1 cache.
+fn column_block(rows: usize) -> usize {
+    (192 / rows.max(1)).clamp(1, 4)
+}
+
+/// A planned forward transform of maps of one size.
+///
+/// A map is `f32`, `[row][column][32]`, channel fastest. It is read **in place as 16 complex channels**: floats
+/// 0..16 of a cell are real parts, floats 16..32 imaginary parts, `z_k = channel_k + i channel_{k+16}`.
+/// One 2-D complex transform of 16 lanes so carries 32 real channels, without packing or unpacking:
+/// the sum of correlation filters, `F⁻¹ Σ_c X̂_c conj Ŷ_c` over the real channels, is the real part of
+/// `F⁻¹ Σ_k Ẑ_k conj Ẑ'_k` over the complex ones, see [`MapPlan::cross_power`].
+///
+/// The transform is `Z[u][v] = Σ_rc z[r][c] exp(-2πi (ur/rows + vc/cols))`, unnormalised, in natural order.
+/// Every length works; prime factors above 13 are slower. The transform is faster if the map is an
+/// [`AlignedBuf`].
+#[derive(Clone, Debug)]
+pub struct LanePlan {
+    pub rows: usize,
+    pub cols: usize,
+    along_rows: LinePlan,
+    along_cols: LinePlan,
+}
+
+impl LanePlan {
+    /// A plan for maps of `rows` x `cols` cells.
+    pub fn new(rows: usize, cols: usize) -> Self {
+        Self { rows, cols, along_rows: LinePlan::new(cols), along_cols: LinePlan::new(rows) }
+    }
+
+    /// Floats of a map: `rows * cols * 32`.
+    pub fn map_len(&self) -> usize {
+        self.rows * self.cols * CHANNELS
+    }
+
+    /// Floats of scratch that [`forward`](Self::forward) needs.
+    pub fn scratch_len(&self) -> usize {
+        self.along_rows.scratch_cells(1).max(self.along_cols.scratch_cells(column_block(self.rows))) * CHANNELS + SLACK
+    }
+
+    /// Transforms `map` in place.
+    ///
+    /// # Panics
+    /// If `map` is not [`map_len`](Self::map_len) long, or `scratch` is shorter than [`scratch_len`](Self::scratch_len).
+    pub fn forward(&self, map: &mut [f32], scratch: &mut [f32]) {
+        self.forward_from_rows(map, 0..self.rows, scratch);
+    }
+
+    /// As [`forward`](Self::forward), for a map whose rows outside `filled` are zero.
+    pub fn forward_from_rows(&self, map: &mut [f32], filled: Range<usize>, scratch: &mut [f32]) {
+        let (cells, scratch) = self.cells(map, scratch);
+        self.transform_rows(&mut cells[filled.start * self.cols..], filled.len(), scratch);
+        self.transform_cols(cells, scratch);
+    }
+
+    /// As [`forward`](Self::forward), but only the rows `wanted` of the result are defined.
+    pub fn forward_to_rows(&self, map: &mut [f32], wanted: Range<usize>, scratch: &mut [f32]) {
+        let (cells, scratch) = self.cells(map, scratch);
+        self.transform_cols(cells, scratch);
+        self.transform_rows(&mut cells[wanted.start * self.cols..], wanted.len(), scratch);
+    }
+
+    fn cells<'m, 's>(&self, map: &'m mut [f32], scratch: &'s mut [f32]) -> (&'m mut [Cell], &'s mut [Cell]) {
+        assert_eq!(map.len(), self.map_len(), "the map must have rows * cols * {CHANNELS} floats");
+        assert!(scratch.len() >= self.scratch_len(), "the scratch must have {} floats", self.scratch_len());
+        (map.as_chunks_mut().0, aligned(scratch).as_chunks_mut().0)
+    }
+
+    fn transform_rows(&self, cells: &mut [Cell], count: usize, scratch: &mut [Cell]) {
+        if !cells.is_empty() && count > 0 {
+            let rows = Lines { count, next: self.cols, stride: 1, block: 1 };
+            self.along_rows.run(cells, rows, scratch);
+        }
+    }
+
+    fn transform_cols(&self, cells: &mut [Cell], scratch: &mut [Cell]) {
+        if !cells.is_empty() {
+            let cols = Lines { count: self.cols, next: 1, stride: self.cols, block: column_block(self.rows) };
+            self.along_cols.run(cells, cols, scratch);
+        }
+    }
+}
+
+/// Bytes of a cache line, and of the widest vector register.
+const LINE: usize = 64;
+/// Floats to skip at most to reach the next cache line.
+const SLACK: usize = LINE / size_of::<f32>();
+
+/// A fixed number of floats that starts on a cache line, used as a `[f32]`.
+///
+/// The cells of a map are two cache lines long. Without alignment, every vector of 16 floats straddles two lines, and a
+/// transform takes up to twice as long.
+#[derive(Debug, Default)]
+pub struct AlignedBuf {
+    /// Never grows, so its address is stable.
+    floats: Vec<f32>,
+    start: usize,
+    len: usize,
+}
+
+/// `floats` from its first cache line on.
+fn aligned(floats: &mut [f32]) -> &mut [f32] {
+    let start = floats.as_ptr().align_offset(LINE).min(floats.len());
+    &mut floats[start..]
+}
+
+impl AlignedBuf {
+    /// `len` zeros.
+    pub fn zeroed(len: usize) -> Self {
+        let floats = vec![0.0; len + SLACK];
+        // `align_offset` may return `usize::MAX`; unaligned memory is only slower.
+        let start = floats.as_ptr().align_offset(LINE).min(SLACK);
+        Self { floats, start, len }
+    }
+}
+
+impl Deref for AlignedBuf {
+    type Target = [f32];
+    fn deref(&self) -> &[f32] {
+        &self.floats[self.start..self.start + self.len]
+    }
+}
+
+impl DerefMut for AlignedBuf {
+    fn deref_mut(&mut self) -> &mut [f32] {
+        &mut self.floats[self.start..self.start + self.len]
+    }
+}
+
+impl From<&[f32]> for AlignedBuf {
+    fn from(floats: &[f32]) -> Self {
+        let mut buf = Self::zeroed(floats.len());
+        buf.copy_from_slice(floats);
+        buf
+    }
+}
+
+/// The copy is aligned too.
+impl Clone for AlignedBuf {
+    fn clone(&self) -> Self {
+        Self::from(&**self)
+    }
+}
+
+/// A planned transform of real planes of one size, to and from their half-spectra.
+///
+/// A plane is `f32`, `[row][column]`. Its half-spectrum is `rows x (cols/2 + 1)` complex values row by row, those with
+/// `v = 0..=cols/2` of `F[u][v] = Σ_rc x[r][c] exp(-2πi (ur/rows + vc/cols))`; the others are
+/// `F[-u][-v] = conj F[u][v]`. Neither direction is normalised: forward and inverse give `rows * cols` times the plane.
+#[derive(Clone, Debug)]
+pub struct PlanePlan {
+    rows: usize,
+    cols: usize,
+    along_rows: LinePlan,
+    along_cols: LinePlan,
+}
+
+/// One line of cells.
+const ONE: Lines = Lines { count: 1, next: 0, stride: 1, block: 1 };
+
+leveled! {
+    /// Up to 32 rows of a plane as one line of cells: row `k` the real, row `16 + k` the imaginary part of lane `k`.
+    fn rows_to_lanes(rows: &[f32], cols: usize, line: &mut [Cell]) {
+        for (lane, row) in rows.chunks_exact(cols).enumerate().take(CHANNELS) {
+            for (cell, value) in line.iter_mut().zip(row) {
+                cell[lane] = *value;
+            }
+        }
+    }
+}
+
+leveled! {
+    /// Splits the transformed pairs of rows and transposes them, so the columns `v` become lanes: `columns` is
+    /// `[v / 16][row]`, `rows` rows long, the first of the line at `first`.
+    fn rows_to_columns(line: &[Cell], columns: &mut [Cell], rows: usize, first: usize) {
+        let cols = line.len();
+        let here = CHANNELS.min(rows - first);
+        for v in 0..=cols / 2 {
+            let (re, im) = split_real(&line[v], &line[(cols - v) % cols]);
+            let group = &mut columns[v / LANES * rows + first..][..here];
+            let (re, im) = (&re[..here], &im[..here]);
+            let lane = v % LANES;
+            for (i, cell) in group.iter_mut().enumerate() {
+                cell[lane] = re[i];
+                cell[LANES + lane] = im[i];
+            }
+        }
+    }
+}
+
+leveled! {
+    /// The opposite of [`rows_to_columns`]: `Z(v) = A(v) + iB(v)` for all `v`, from half-spectra of pairs of rows. Real
+    /// and imaginary parts are swapped on both sides, which makes a forward transform an inverse one.
+    fn columns_to_rows(columns: &[Cell], rows: usize, first: usize, line: &mut [Cell]) {
+        let cols = line.len();
+        let here = CHANNELS.min(rows - first);
+        for v in 0..=cols / 2 {
+            let mut re = [0.0; CHANNELS];
+            let mut im = [0.0; CHANNELS];
+            let group = &columns[v / LANES * rows + first..][..here];
+            for ((cell, re), im) in group.iter().zip(&mut re).zip(&mut im) {
+                *im = cell[v % LANES];
+                *re = cell[LANES + v % LANES];
+            }
+            let mirror = (cols - v) % cols;
+            if mirror == v {
+                // This value is real in the spectrum of a real row; the rest is rounding.
+                im = [0.0; CHANNELS];
+            } else {
+                let cell = &mut line[mirror];
+                for l in 0..LANES {
+                    cell[l] = re[LANES + l] - im[l];
+                    cell[LANES + l] = re[l] + im[LANES + l];
+                }
+            }
+            let cell = &mut line[v];
+            for l in 0..LANES {
+                cell[l] = im[l] + re[LANES + l];
+                cell[LANES + l] = re[l] - im[LANES + l];
+            }
+        }
+    }
+}
+
+leveled! {
+    /// One line of cells as up to 32 rows of a plane, real and imaginary parts swapped.
+    fn lanes_to_rows(line: &[Cell], rows: &mut [f32], cols: usize) {
+        for (k, row) in rows.chunks_exact_mut(cols).enumerate() {
+            let lane = (k + LANES) % CHANNELS;
+            for (value, cell) in row.iter_mut().zip(line) {
+                *value = cell[lane];
+            }
+        }
+    }
+}
+
+impl PlanePlan {
+    /// A plan for planes of `rows` x `cols`.
+    pub fn new(rows: usize, cols: usize) -> Self {
+        Self { rows, cols, along_rows: LinePlan::new(cols), along_cols: LinePlan::new(rows) }
+    }
+
+    /// Values of a plane: `rows * cols`.
+    pub fn plane_len(&self) -> usize {
+        self.rows * self.cols
+    }
+
+    /// Columns of a half-spectrum: `cols/2 + 1`.
+    pub fn half_cols(&self) -> usize {
+        self.cols / 2 + 1
+    }
+
+    /// Values of a half-spectrum: `rows * (cols/2 + 1)`.
+    pub fn half_len(&self) -> usize {
+        self.rows * self.half_cols()
+    }
+
+    /// Floats of scratch that either direction needs.
+    pub fn scratch_len(&self) -> usize {
+        let inner = self.along_rows.scratch_cells(1).max(self.along_cols.scratch_cells(1));
+        (self.cols + self.columns_cells() + inner) * CHANNELS + SLACK
+    }
+
+    fn columns_cells(&self) -> usize {
+        self.half_cols().div_ceil(LANES) * self.rows
+    }
+
+    fn check(&self, plane: usize, half: usize, scratch: usize) {
+        assert_eq!(plane, self.plane_len(), "the plane must have rows * cols values");
+        assert_eq!(half, self.half_len(), "the half-spectrum must have rows * (cols/2 + 1) values");
+        assert!(scratch >= self.scratch_len(), "the scratch must have {} floats", self.scratch_len());
+    }
+
+    /// The line of cells, the columns of cells, and the scratch of the line transforms.
+    fn split<'a>(&self, scratch: &'a mut [f32]) -> (&'a mut [Cell], &'a mut [Cell], &'a mut [Cell]) {
+        let (cells, _) = aligned(scratch).as_chunks_mut();
+        let (line, cells) = cells.split_at_mut(self.cols);
+        let (columns, inner) = cells.split_at_mut(self.columns_cells());
+        (line, columns, inner)
+    }
+
+    fn run_columns(&self, columns: &mut [Cell], inner: &mut [Cell]) {
+        let lines = Lines { count: self.half_cols().div_ceil(LANES), next: self.rows, stride: 1, block: 1 };
+        self.along_cols.run(columns, lines, inner);
+    }
+
+    /// The half-spectrum of `plane`.
+    pub fn forward(&self, plane: &[f32], half: &mut [Complex32], scratch: &mut [f32]) {
+        self.check(plane.len(), half.len(), scratch.len());
+        if plane.is_empty() {
+            return;
+        }
+        let (line, columns, inner) = self.split(scratch);
+        // Unused lanes are transformed too and must hold numbers.
+        columns.fill([0.0; CHANNELS]);
+        line.fill([0.0; CHANNELS]);
+        for (group, rows) in plane.chunks(CHANNELS * self.cols).enumerate() {
+            rows_to_lanes(rows, self.cols, line);
+            self.along_rows.run(line, ONE, inner);
+            rows_to_columns(line, columns, self.rows, group * CHANNELS);
+        }
+        self.run_columns(columns, inner);
+        for (u, row) in half.chunks_exact_mut(self.half_cols()).enumerate() {
+            for (group, values) in row.chunks_mut(LANES).enumerate() {
+                let (re, im) = columns[group * self.rows + u].split_at(LANES);
+                for ((value, &re), &im) in values.iter_mut().zip(re).zip(im) {
+                    *value = Complex32 { re, im };
+                }
+            }
+        }
+    }
+
+    /// The plane whose half-spectrum is `half`, times `rows * cols`. The
+    /// part of a half-spectrum that no real plane has is dropped.
+    pub fn inverse(&self, half: &[Complex32], plane: &mut [f32], scratch: &mut [f32]) {
+        self.check(plane.len(), half.len(), scratch.len());
+        if plane.is_empty() {
+            return;
+        }
+        let (line, columns, inner) = self.split(scratch);
+        columns.fill([0.0; CHANNELS]);
+        for (u, row) in half.chunks_exact(self.half_cols()).enumerate() {
+            for (group, values) in row.chunks(LANES).enumerate() {
+                // Swapped, as in `columns_to_rows`.
+                let (im, re) = columns[group * self.rows + u].split_at_mut(LANES);
+                for ((value, re), im) in values.iter().zip(re).zip(im) {
+                    *re = value.re;
+                    *im = value.im;
+                }
+            }
+        }
+        self.run_columns(columns, inner);
+        for (group, rows) in plane.chunks_mut(CHANNELS * self.cols).enumerate() {
+            columns_to_rows(columns, self.rows, group * CHANNELS, line);
+            self.along_rows.run(line, ONE, inner);
+            lanes_to_rows(line, rows, self.cols);
+        }
+    }
+}
 
 /// Writes the factors `exp(2πi k shift / n)` for the frequencies `k` nearest zero, which move a signal of `n` cells from
 /// `shift` to 0. The highest frequency of an even length keeps the real part only, so maps stay real. `out` holds all

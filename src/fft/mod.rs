@@ -1,21 +1,14 @@
 //! Planned transforms of feature maps and response planes, and the algebra of their spectra.
 
-mod butterfly;
-mod channels;
-mod lanes;
 mod line;
 mod map;
-mod plane;
 mod supports;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use channels::ChannelPlan;
-pub(crate) use lanes::{AlignedBuf, CHANNELS, LanePlan};
 pub(crate) use line::{Cell, LANES, split_real};
-pub(crate) use map::{FeatureMap, MapPlan, Scratch, phase_shift};
-pub(crate) use plane::PlanePlan;
-pub(crate) use supports::SupportSpectra;
+pub(crate) use map::{AlignedBuf, CHANNELS, FeatureMap, LanePlan, MapPlan, PlanePlan, Scratch, phase_shift};
+pub(crate) use supports::{ChannelPlan, SupportSpectra};
 
 /// Lengths whose transforms cost less, with all other work per cell, than those of any slightly larger length.
 const FAST: [usize; 75] = [
