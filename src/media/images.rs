@@ -1,18 +1,51 @@
-//! Folders of image files in natural order, the truth files beside them, and the images decoded in order.
+//! Image files: those of a folder in natural order, and one file to one frame.
+//!
+//! The first bytes tell the format, not the extension. JPEG, the format of most sequences, is decoded by `zune-jpeg` in
+//! strict mode, directly to its luma plane for gray; the crate `image` decodes all other formats. Exif orientation is
+//! not applied, because truth files count pixels as they are stored.
 
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
-use super::decode::decode_with;
-use super::{Demand, Item};
+use image::codecs::png::PngDecoder;
+use image::codecs::webp::WebPDecoder;
+use image::{ImageFormat, ImageReader, Limits};
+use tiff::decoder::Decoder as TiffDecoder;
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::zune_core::bytestream::ZCursor;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
+
+use super::source::{Demand, Item};
+use super::yuv::{Chroma, Levels, Planes, Standard, planar};
 use crate::error::{Error, Result};
+use crate::frame::{Channels, FrameBuf, PixelFormat};
+
+/// Maximum pixels of an image, 16,384 x 8,192. A header that claims more is an error.
+pub(super) const MAX_PIXELS: usize = 1 << 27;
+
+/// Maximum bytes of an image file.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// Maximum side of an image in pixels, as in a JPEG header.
+const MAX_SIDE: u32 = 65_535;
+
+/// Maximum bytes that a decoder may allocate: 16-bit RGBA of [`MAX_PIXELS`].
+const MAX_ALLOCATION: u64 = 8 * MAX_PIXELS as u64;
+
+/// An encoded image in memory. All decoders use this reader, so each is compiled once.
+pub(super) type Encoded = Cursor<Arc<[u8]>>;
+
+/// A frame, and the same picture in colour if the frame is gray and [`Demand::color`] asks for it.
+pub(super) type Decoded = (FrameBuf, Option<FrameBuf>);
 
 /// Extensions of images, in lower case.
 pub(super) const EXTENSIONS: [&str; 11] =
     ["jpg", "jpeg", "png", "bmp", "tif", "tiff", "webp", "pnm", "pbm", "pgm", "ppm"];
-
-/// Names of truth files that hold all targets of a folder: of OTB, of VOT and GOT-10k, of MOT.
-pub(crate) const TRUTH_FILES: [&str; 3] = ["groundtruth_rect.txt", "groundtruth.txt", "gt/gt.txt"];
 
 /// The index of the files that a run has put into a folder, one a line. The next run replaces only these.
 pub(crate) const INDEX: &str = ".kcf-files";
@@ -74,27 +107,6 @@ pub(super) fn number(path: &Path) -> Option<usize> {
     stem[stem.trim_end_matches(|c: char| c.is_ascii_digit()).len()..].parse().ok()
 }
 
-/// The truth files of a folder that hold all its targets; the first is the one to read.
-pub(crate) fn plain_truths(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    TRUTH_FILES.iter().map(|name| folder.join(name)).filter(|path| path.is_file())
-}
-
-/// The truth files `groundtruth_rect.N.txt` of a folder, by `N`; none if the folder cannot be listed.
-pub(crate) fn numbered_truths(folder: &Path) -> Vec<(u32, PathBuf)> {
-    let paths = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut found: Vec<_> = paths
-        .filter_map(|path| Some((target_of(&file_name(&path))?, path)))
-        .filter(|(_, path)| path.is_file())
-        .collect();
-    found.sort();
-    found
-}
-
-/// The `N` of `groundtruth_rect.N.txt`.
-pub(super) fn target_of(file_name: &str) -> Option<u32> {
-    file_name.strip_prefix("groundtruth_rect.")?.strip_suffix(".txt")?.parse().ok()
-}
-
 /// Decodes image files in order. An image that cannot be decoded is an item with an error; the next ones follow.
 #[derive(Debug)]
 pub struct Images {
@@ -126,11 +138,225 @@ impl Iterator for Images {
     }
 }
 
+/// Decodes an image file. 16-bit samples are scaled to 8 bits (v/257, rounded), alpha is dropped, palettes are
+/// resolved.
+///
+/// # Errors
+/// [`Error::Io`] when the file cannot be read; [`Error::Decode`] when it is empty, truncated, of an unknown format, of
+/// more than 2^27 pixels, holds several pictures (an animation, pages), or makes the decoder fail or panic.
+pub fn decode(path: impl AsRef<Path>, channels: Channels) -> Result<FrameBuf> {
+    decode_with(path.as_ref(), channels.into(), &mut Vec::new()).map(|(frame, _)| frame)
+}
+
+/// Decodes an image in memory; `path` names it in errors.
+///
+/// # Errors
+/// [`Error::Decode`] as [`decode`].
+pub fn decode_bytes(bytes: &[u8], path: impl AsRef<Path>, channels: Channels) -> Result<FrameBuf> {
+    decode_both(bytes, path.as_ref(), channels.into()).map(|(frame, _)| frame)
+}
+
+fn decode_both(bytes: &[u8], path: &Path, demand: Demand) -> Result<Decoded> {
+    guarded(|| picture(bytes, demand)).map_err(|reason| Error::Decode { path: path.to_path_buf(), reason })
+}
+
+/// Decodes an image file; `bytes` is a buffer for the file.
+fn decode_with(path: &Path, demand: Demand, bytes: &mut Vec<u8>) -> Result<Decoded> {
+    read(path, bytes)?;
+    decode_both(bytes, path, demand)
+}
+
+/// Reads an image file.
+///
+/// # Errors
+/// [`Error::Io`] when it cannot be read; [`Error::Decode`] for a folder or a file that is too large.
+pub(super) fn encoded(path: &Path) -> Result<Encoded> {
+    let mut bytes = Vec::new();
+    read(path, &mut bytes)?;
+    Ok(Encoded::new(bytes.into()))
+}
+
+fn read(path: &Path, bytes: &mut Vec<u8>) -> Result<()> {
+    let io = |source| Error::io(path, source);
+    let wrong = |reason: String| Error::Decode { path: path.to_path_buf(), reason };
+    let mut file = File::open(path).map_err(io)?;
+    let metadata = file.metadata().map_err(io)?;
+    if metadata.is_dir() {
+        return Err(wrong("this is a folder".into()));
+    }
+    if metadata.len() > MAX_FILE_BYTES {
+        return Err(wrong(format!("the file has {} bytes, more than {MAX_FILE_BYTES}", metadata.len())));
+    }
+    bytes.clear();
+    file.by_ref().take(MAX_FILE_BYTES).read_to_end(bytes).map_err(io)?;
+    Ok(())
+}
+
+/// Runs a decoder; a panic becomes an error, but in the profile `dist` it ends the program.
+pub(super) fn guarded<T>(decoder: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    // The decoder owns all its state, so no broken state remains.
+    catch_unwind(AssertUnwindSafe(decoder)).unwrap_or_else(|panic| {
+        let message =
+            panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(format!("the decoder panicked: {}", message.unwrap_or("no message")))
+    })
+}
+
+fn picture(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
+    if bytes.is_empty() {
+        return Err("the file is empty".into());
+    }
+    let format = image::guess_format(bytes).map_err(|_| "its first bytes are of no image format".to_string())?;
+    match format {
+        ImageFormat::Jpeg => jpeg(bytes, demand),
+        other => general(bytes, other, demand),
+    }
+}
+
+/// The bytes of a JPEG. With its own type the decoder is compiled in this crate; debug builds do not optimise the copy
+/// for plain bytes in the crates of `image`.
+struct Jpeg<'a>(&'a [u8]);
+
+impl AsRef<[u8]> for Jpeg<'_> {
+    fn as_ref(&self) -> &[u8] {
+        self.0
+    }
+}
+
+/// Decodes a JPEG strictly: a file that ends early is an error, not a gray area.
+fn jpeg(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
+    let markers = JpegMarkers::read(bytes);
+    if !markers.ended {
+        return Err("the JPEG is truncated: its end marker is missing".into());
+    }
+    let side = MAX_SIDE as usize;
+    let options = DecoderOptions::new_fast().set_strict_mode(true).set_max_width(side).set_max_height(side);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(Jpeg(bytes)), options);
+    decoder.decode_headers().map_err(|error| error.to_string())?;
+    let (width, height) = decoder.dimensions().ok_or("the JPEG has no size")?;
+    check_size(width, height)?;
+    let stored = decoder.input_colorspace().ok_or("the JPEG has no colour space")?;
+    let plane = demand.channels == Channels::Luma && stored == ColorSpace::YCbCr && markers.luma_alone_is_right();
+    let space = match stored {
+        ColorSpace::Luma => ColorSpace::Luma,
+        // One decoding gives the plane to track and the colours to show.
+        _ if plane && demand.color => ColorSpace::YCbCr,
+        _ if plane => ColorSpace::Luma,
+        _ => ColorSpace::RGB,
+    };
+    decoder.set_options(options.jpeg_set_out_colorspace(space));
+    let data = decoder.decode().map_err(|error| error.to_string())?;
+    let buffer = |data, format| FrameBuf::new(data, width, height, format).map_err(|error| error.to_string());
+    match space {
+        ColorSpace::YCbCr => {
+            let (chroma, levels, standard) = (Chroma::C444, Levels::Full, Standard::Bt601);
+            let planes = Planes { width, height, chroma, levels, standard };
+            planes.decoded(planar(&data), demand).map_err(|error| error.to_string())
+        }
+        ColorSpace::Luma => Ok((buffer(data, PixelFormat::Gray8)?, None)),
+        _ => Ok(demanded(buffer(data, PixelFormat::Rgb8)?, demand)),
+    }
+}
+
+/// What the decoder does not tell about a JPEG.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct JpegMarkers {
+    /// Sampling factors of each component: 16 times the horizontal one plus the vertical one.
+    sampling: Vec<u8>,
+    /// Whether an end marker follows the first scan. Compressed data cannot contain that marker by chance.
+    ended: bool,
+}
+
+impl JpegMarkers {
+    fn read(bytes: &[u8]) -> Self {
+        let mut markers = Self::default();
+        let mut at = 2;
+        // Segments before the scan are skipped by their length, because an embedded preview has its own markers.
+        while let Some(&[first, marker, high, low]) = bytes.get(at..).and_then(<[u8]>::first_chunk::<4>) {
+            let length = usize::from(u16::from_be_bytes([high, low]));
+            match (first, marker) {
+                (0xFF, 0xDA) => break,
+                (0xFF, 0xFF) | (0..0xFF, _) => at += 1,
+                (0xFF, _) => {
+                    // Start of frame: 6 bytes, then identifier, sampling factors and table of each component.
+                    if matches!(marker, 0xC0..=0xC2) {
+                        let segment = bytes.get(at + 4..at + 2 + length).unwrap_or_default();
+                        let components = segment.get(6..).unwrap_or_default();
+                        markers.sampling = components.chunks_exact(3).map(|component| component[1]).collect();
+                    }
+                    at += 2 + length;
+                }
+            }
+        }
+        let scan = bytes.get(at..).unwrap_or_default();
+        markers.ended = scan.windows(2).rev().any(|pair| pair == [0xFF, 0xD9]);
+        markers
+    }
+
+    /// Whether `zune-jpeg` decodes the luma correctly without the chroma: for 4:4:4, 4:2:2 and 4:2:0, but not for
+    /// progressive 4:4:0.
+    fn luma_alone_is_right(&self) -> bool {
+        matches!(self.sampling[..], [0x11 | 0x21 | 0x22, 0x11, 0x11])
+    }
+}
+
+/// Decodes any other format by the crate `image`.
+fn general(bytes: &[u8], format: ImageFormat, demand: Demand) -> Result<Decoded, String> {
+    let mut limits = Limits::default();
+    limits.max_image_width = Some(MAX_SIDE);
+    limits.max_image_height = Some(MAX_SIDE);
+    limits.max_alloc = Some(MAX_ALLOCATION);
+    let encoded = Encoded::new(bytes.into());
+    let reader = || {
+        let mut reader = ImageReader::with_format(encoded.clone(), format);
+        reader.limits(limits.clone());
+        reader
+    };
+    if holds_several(encoded.clone(), format) {
+        if format == ImageFormat::Tiff {
+            return Err("it holds several pages: write each page to a file of its own".into());
+        }
+        return Err("it holds several pictures: give the file itself as the source".into());
+    }
+    let (width, height) = reader().into_dimensions().map_err(|error| error.to_string())?;
+    check_size(width as usize, height as usize)?;
+    let picture = reader().decode().map_err(|error| error.to_string())?;
+    let frame = FrameBuf::try_from(picture).map_err(|error| error.to_string())?;
+    Ok(demanded(frame, demand))
+}
+
+pub(super) fn check_size(width: usize, height: usize) -> Result<(), String> {
+    match width.checked_mul(height) {
+        Some(pixels) if pixels <= MAX_PIXELS => Ok(()),
+        _ => Err(format!("its header says {width}x{height} pixels, more than {MAX_PIXELS} in all")),
+    }
+}
+
+/// Whether an image is an animation or has several pages.
+pub(super) fn holds_several(encoded: Encoded, format: ImageFormat) -> bool {
+    let several = guarded(|| {
+        Ok(match format {
+            ImageFormat::Png => PngDecoder::new(encoded).ok().and_then(|decoder| decoder.is_apng().ok()),
+            ImageFormat::WebP => WebPDecoder::new(encoded).ok().map(|decoder| decoder.has_animation()),
+            ImageFormat::Tiff => TiffDecoder::new(encoded).ok().map(|decoder| decoder.more_images()),
+            _ => None,
+        })
+    });
+    several == Ok(Some(true))
+}
+
+/// Converts a decoded picture, in colour or gray, to the demanded channels.
+pub(super) fn demanded(picture: FrameBuf, demand: Demand) -> Decoded {
+    match (demand.channels, picture.as_frame().format()) {
+        (Channels::Luma, PixelFormat::Rgb8) => (picture.to_luma(), demand.color.then_some(picture)),
+        _ => (picture, None),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
+    use proptest::prelude::*;
 
     fn names(files: &[&str]) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
@@ -183,5 +409,31 @@ mod tests {
             let _ = number(Path::new(&name));
             let _ = is_image(Path::new(&name));
         }
+    }
+
+    #[test]
+    fn a_panic_of_a_decoder_is_an_error() {
+        let text = guarded::<()>(|| panic!("row {} is missing", 7)).unwrap_err();
+        assert!(text.contains("row 7 is missing"), "{text}");
+        assert!(guarded::<()>(|| std::panic::panic_any(3)).is_err());
+    }
+
+    #[test]
+    fn ignores_the_markers_of_a_preview() {
+        // An APP1 segment of 9 bytes that holds a start of frame and an end marker.
+        let preview = [0xFF, 0xE1, 0, 9, 0xFF, 0xC0, 0, 1, 2, 0xFF, 0xD9];
+        let frame = [0xFF, 0xC2, 0, 14, 8, 0, 1, 0, 1, 2, 1, 0x22, 0, 2, 0x11, 0];
+        let scan = [0xFF, 0xDA, 0, 2, 1, 2, 0xFF, 0, 3];
+        let cut = [&[0xFF, 0xD8][..], &preview, &frame, &scan].concat();
+        let markers = JpegMarkers::read(&cut);
+        assert_eq!(markers, JpegMarkers { sampling: vec![0x22, 0x11], ended: false });
+        assert!(JpegMarkers::read(&[&cut[..], &[0xFF, 0xD9, 0, 0]].concat()).ended);
+    }
+
+    #[test]
+    fn decodes_luma_alone_only_for_known_samplings() {
+        let alone = |sampling: &[u8]| JpegMarkers { sampling: sampling.to_vec(), ended: true }.luma_alone_is_right();
+        assert!(alone(&[0x22, 0x11, 0x11]) && alone(&[0x21, 0x11, 0x11]) && alone(&[0x11, 0x11, 0x11]));
+        assert!(!alone(&[0x12, 0x11, 0x11]) && !alone(&[0x41, 0x11, 0x11]) && !alone(&[]));
     }
 }

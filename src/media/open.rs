@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 use image::ImageFormat;
 use image_webp::WebPDecoder;
 
-use super::decode::{Encoded, check_size, demanded, encoded, guarded, holds_several};
-use super::images::{file_name, is_image};
+use super::images::{Encoded, check_size, demanded, encoded, file_name, guarded, holds_several, is_image};
 use super::video::Video;
 use super::{Demand, Info, Item, Sequence, Source, Span, Stream, Y4m};
 use crate::cancel::{CancelToken, spawn};

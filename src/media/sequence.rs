@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::annotation::{Annotations, Base, Row};
-use super::images::{EXTENSIONS, TRUTH_FILES, file_name, list, number, numbered_truths, plain_truths, target_of};
+use super::images::{EXTENSIONS, file_name, list, number};
 use super::otb::{self, OtbSequence};
 use super::{Demand, Images, Info, OpenOptions, Source, Span, Stream, Truth};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
+
+/// Names of truth files that hold all targets of a folder: of OTB, of VOT and GOT-10k, of MOT.
+pub(crate) const TRUTH_FILES: [&str; 3] = ["groundtruth_rect.txt", "groundtruth.txt", "gt/gt.txt"];
 
 /// Folders of images in that of a sequence: of OTB, VOT and MOT.
 pub(crate) const IMAGE_FOLDERS: [&str; 3] = ["img", "color", "img1"];
@@ -125,6 +128,27 @@ fn images_of(given: &Path) -> Result<(PathBuf, Vec<PathBuf>)> {
     let known = EXTENSIONS.join(", ");
     let reason = format!("no images ({known}) here, nor in img/, color/ or img1/: {found}");
     Err(Error::Sequence { path: given.to_path_buf(), reason })
+}
+
+/// The truth files of a folder that hold all its targets; the first is the one to read.
+pub(crate) fn plain_truths(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    TRUTH_FILES.iter().map(|name| folder.join(name)).filter(|path| path.is_file())
+}
+
+/// The truth files `groundtruth_rect.N.txt` of a folder, by `N`; none if the folder cannot be listed.
+pub(crate) fn numbered_truths(folder: &Path) -> Vec<(u32, PathBuf)> {
+    let paths = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<_> = paths
+        .filter_map(|path| Some((target_of(&file_name(&path))?, path)))
+        .filter(|(_, path)| path.is_file())
+        .collect();
+    found.sort();
+    found
+}
+
+/// The `N` of `groundtruth_rect.N.txt`.
+fn target_of(file_name: &str) -> Option<u32> {
+    file_name.strip_prefix("groundtruth_rect.")?.strip_suffix(".txt")?.parse().ok()
 }
 
 /// The truth of one target.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::decode::{Decoded, check_size, demanded};
+use super::images::{Decoded, check_size, demanded};
 use super::yuv::{Chroma, Levels, Planes, Standard};
 use super::{Demand, Info, Item, OpenOptions, Source, Span, Stream};
 use crate::cancel::CancelToken;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::decode::check_size;
+use super::images::check_size;
 use super::video::ratio;
 use super::yuv::{Chroma, Levels, Planes, Standard};
 use super::{Demand, Info, Item, Source, Span, Stream};

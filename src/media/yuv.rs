@@ -1,7 +1,7 @@
 //! Planes of luma and chroma, as in videos and JPEG, to gray and RGB.
 
 use super::Demand;
-use super::decode::Decoded;
+use super::images::Decoded;
 use crate::error::Result;
 use crate::frame::{Channels, FrameBuf, PixelFormat};
 use crate::simd::leveled;
