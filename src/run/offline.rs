@@ -1,15 +1,15 @@
 //! Passes over a whole file before its results are written: smooth boxes, and tracking from both sides between two given
 //! boxes.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-use super::{Cause, Follower, Halt, Session, Step};
+use super::{Cause, Halt, Pilot, Session, Step};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::frame::{Channels, Frame};
+use crate::frame::Channels;
 use crate::media::{Demand, Item, Source, Span};
-use crate::tracker::{Estimate, ResponseMap, State, Tracker};
+use crate::tracker::{Estimate, State, Tracker};
 
 /// Weight of the second differences of a smooth path against its distance from what was tracked, in sizes of the target.
 const TREND_WEIGHT: f64 = 0.03;
@@ -142,7 +142,7 @@ pub(crate) struct OneSided {
 }
 
 impl OneSided {
-    fn next(&mut self, mut estimate: Estimate) -> Estimate {
+    pub(super) fn next(&mut self, mut estimate: Estimate) -> Estimate {
         let starts = is_followed(&estimate) || estimate.state == State::Initial;
         let path = self.path.take().filter(|_| is_followed(&estimate));
         let here = parts(&estimate.bbox);
@@ -162,51 +162,6 @@ impl OneSided {
         put(&mut estimate, path[0][0], path[1][0]);
         self.path = Some(path);
         estimate
-    }
-}
-
-/// Follows a target, or repeats what was found before.
-#[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "a target has one of them")]
-pub(crate) enum Pilot {
-    /// With a filter, if boxes are smoothed.
-    Live(Tracker, Option<OneSided>),
-    /// The estimates of all frames to come.
-    Stored(VecDeque<Estimate>),
-}
-
-impl Pilot {
-    /// The next estimate, of the tracker or the stored one.
-    fn next(&mut self, live: impl FnOnce(&mut Tracker) -> Result<Estimate>) -> Result<Estimate> {
-        match self {
-            Self::Live(tracker, filter) => {
-                let estimate = live(tracker)?;
-                Ok(filter.as_mut().map_or(estimate, |filter| filter.next(estimate)))
-            }
-            Self::Stored(estimates) => estimates.pop_front().ok_or(Error::NotInitialized),
-        }
-    }
-
-    /// The tracker.
-    pub(crate) fn tracker(&self) -> Option<&Tracker> {
-        match self {
-            Self::Live(tracker, _) => Some(tracker),
-            Self::Stored(_) => None,
-        }
-    }
-}
-
-impl Follower for Pilot {
-    fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> Result<Estimate> {
-        self.next(|tracker| tracker.init(frame, bbox))
-    }
-
-    fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
-        self.next(|tracker| tracker.update(frame))
-    }
-
-    fn response(&self) -> Option<ResponseMap<'_>> {
-        self.tracker().and_then(Tracker::response)
     }
 }
 

@@ -1,21 +1,119 @@
 //! Targets that are followed through one stream of frames.
 
-#[cfg(feature = "files")]
-mod stream;
-
 use std::collections::BTreeMap;
+#[cfg(feature = "cli")]
+use std::collections::VecDeque;
+#[cfg(feature = "files")]
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 #[cfg(feature = "files")]
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
-use super::{Cause, Follower};
+#[cfg(feature = "cli")]
+use super::offline::OneSided;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::tracker::Estimate;
 #[cfg(feature = "files")]
-pub use stream::{End, Step, Watch};
+use crate::media::Item;
+use crate::tracker::{Estimate, ResponseMap, Tracker};
+
+/// Follows one target from frame to frame.
+pub trait Follower: Send {
+    /// Learns the target in `bbox` (0-based).
+    ///
+    /// # Errors
+    /// When the box cannot be tracked.
+    fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> Result<Estimate>;
+
+    /// Finds the target in the next frame.
+    ///
+    /// # Errors
+    /// When the frame cannot be used; [`Error::FrameSize`] for a frame of another size.
+    fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate>;
+
+    /// The response map of the last estimate, if there is one.
+    fn response(&self) -> Option<ResponseMap<'_>> {
+        None
+    }
+}
+
+impl Follower for Tracker {
+    fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> Result<Estimate> {
+        Self::init(self, frame, bbox)
+    }
+
+    fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
+        Self::update(self, frame)
+    }
+
+    fn response(&self) -> Option<ResponseMap<'_>> {
+        Self::response(self)
+    }
+}
+
+impl<F: Follower + ?Sized> Follower for Box<F> {
+    fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> Result<Estimate> {
+        (**self).init(frame, bbox)
+    }
+
+    fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
+        (**self).update(frame)
+    }
+
+    fn response(&self) -> Option<ResponseMap<'_>> {
+        (**self).response()
+    }
+}
+
+/// Follows a target, or repeats what was found before.
+#[cfg(feature = "cli")]
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a target has one of them")]
+pub(crate) enum Pilot {
+    /// With a filter, if boxes are smoothed.
+    Live(Tracker, Option<OneSided>),
+    /// The estimates of all frames to come.
+    Stored(VecDeque<Estimate>),
+}
+
+#[cfg(feature = "cli")]
+impl Pilot {
+    /// The next estimate, of the tracker or the stored one.
+    fn next(&mut self, live: impl FnOnce(&mut Tracker) -> Result<Estimate>) -> Result<Estimate> {
+        match self {
+            Self::Live(tracker, filter) => {
+                let estimate = live(tracker)?;
+                Ok(filter.as_mut().map_or(estimate, |filter| filter.next(estimate)))
+            }
+            Self::Stored(estimates) => estimates.pop_front().ok_or(Error::NotInitialized),
+        }
+    }
+
+    /// The tracker.
+    pub(crate) fn tracker(&self) -> Option<&Tracker> {
+        match self {
+            Self::Live(tracker, _) => Some(tracker),
+            Self::Stored(_) => None,
+        }
+    }
+}
+
+#[cfg(feature = "cli")]
+impl Follower for Pilot {
+    fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> Result<Estimate> {
+        self.next(|tracker| tracker.init(frame, bbox))
+    }
+
+    fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
+        self.next(|tracker| tracker.update(frame))
+    }
+
+    fn response(&self) -> Option<ResponseMap<'_>> {
+        self.tracker().and_then(Tracker::response)
+    }
+}
 
 /// Any number of targets, each followed from its own first frame on. Every frame is decoded once for all of them.
 ///
@@ -247,6 +345,197 @@ fn check_size(first: Option<(usize, usize)>, frame: &Frame<'_>) -> Result<(), Ca
         Some(expected) if expected != got => Err(Cause::Frame(Error::FrameSize { expected, got })),
         _ => Ok(()),
     }
+}
+
+/// One frame of a session, and the outcome of each target that has begun.
+#[cfg(feature = "files")]
+#[derive(Debug)]
+pub struct Step<'a, F> {
+    /// The frame.
+    pub item: &'a Item,
+    /// In the order in which the targets were added.
+    pub outcomes: &'a [Outcome],
+    targets: &'a [Target<F>],
+}
+
+#[cfg(feature = "files")]
+impl<F: Follower> Step<'_, F> {
+    /// The response map of an outcome, if there is one.
+    pub fn response(&self, outcome: &Outcome) -> Option<ResponseMap<'_>> {
+        outcome.estimate.and_then(|_| self.targets.get(outcome.target)?.follower()?.response())
+    }
+}
+
+/// How a session ended.
+#[cfg(feature = "files")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// After the last frame.
+    Complete,
+    /// By its watcher.
+    Stopped,
+}
+
+/// Watches a session and tells it when to stop. A closure that takes steps is one.
+#[cfg(feature = "files")]
+pub trait Watch<F> {
+    /// Whether to stop before the next frame is taken, so that a caller who resumes misses no frame. The session calls
+    /// it between frames only: not before the first, and not while it waits.
+    fn wants_to_stop(&mut self) -> bool {
+        false
+    }
+
+    /// A frame is done.
+    ///
+    /// # Errors
+    /// Any error that ends the session.
+    fn step(&mut self, step: &Step<'_, F>) -> Result<()>;
+
+    /// A frame has come; targets may be added, dropped and given new boxes before they see it.
+    fn before(&mut self, session: &mut Session<F>, item: &Item) {
+        let _ = (session, item);
+    }
+
+    /// A frame is left out for the reason in `message`; its step follows.
+    fn skipped(&mut self, message: &str) {
+        let _ = message;
+    }
+}
+
+#[cfg(feature = "files")]
+impl<F, W: FnMut(&Step<'_, F>) -> Result<()>> Watch<F> for W {
+    fn step(&mut self, step: &Step<'_, F>) -> Result<()> {
+        self(step)
+    }
+}
+
+#[cfg(feature = "files")]
+impl<F: Follower> Session<F> {
+    /// Takes the frames of a stream until it ends or the watcher stops it. To continue after a stop, pass the same
+    /// stream by reference.
+    ///
+    /// # Errors
+    /// The first error of a frame (unless [`Session::skip_bad_frames`]), of a target, or of the watcher.
+    pub fn run(&mut self, frames: impl IntoIterator<Item = Item>, watch: &mut impl Watch<F>) -> Result<End, Halt> {
+        let mut frames = frames.into_iter();
+        let mut begun = false;
+        loop {
+            if begun && watch.wants_to_stop() {
+                return Ok(End::Stopped);
+            }
+            let Some(item) = frames.next() else { return Ok(End::Complete) };
+            begun = true;
+            watch.before(self, &item);
+            self.take(item, watch)?;
+        }
+    }
+
+    /// Gives an item to all targets, and their outcomes to the watcher.
+    fn take(&mut self, item: Item, watch: &mut impl Watch<F>) -> Result<(), Halt> {
+        let skips = self.skip_bad_frames && !self.starts_at(item.position);
+        let item = match item {
+            Item { position, path, frame: Err(error), .. } if !skips => {
+                return Err(Halt { position, path, cause: Cause::Frame(error) });
+            }
+            item => item,
+        };
+        let refused = match &item.frame {
+            Ok(frame) => self.feed(item.position, frame).err(),
+            Err(error) => {
+                watch.skipped(&at_frame(item.position, item.path.as_deref(), error));
+                self.outcomes.clear();
+                self.add_missing();
+                None
+            }
+        };
+        match refused {
+            Some(Cause::Frame(error)) if skips => {
+                watch.skipped(&at_frame(item.position, item.path.as_deref(), &error));
+                self.add_missing();
+            }
+            Some(cause) => return Err(Halt { position: item.position, path: item.path, cause }),
+            None => {}
+        }
+        let step = Step { item: &item, outcomes: &self.outcomes, targets: &self.targets };
+        let watched = watch.step(&step);
+        watched.map_err(|error| Halt { position: item.position, path: item.path, cause: Cause::Watch(error) })
+    }
+
+    /// Adds an outcome without an estimate for each target that has none, after an unusable frame.
+    fn add_missing(&mut self) {
+        for (target, last) in self.targets.iter().map(Target::last).enumerate() {
+            let known = self.outcomes.iter().any(|outcome| outcome.target == target);
+            let missed = last.filter(|_| !known);
+            let took = Duration::ZERO;
+            self.outcomes.extend(missed.map(|bbox| Outcome { target, bbox, estimate: None, took }));
+        }
+        self.outcomes.sort_by_key(|outcome| outcome.target);
+    }
+
+    fn starts_at(&self, position: usize) -> bool {
+        self.targets.iter().any(|target| target.starts_at(position))
+    }
+}
+
+/// An error that ended a session, and the frame at which it did.
+#[cfg(feature = "files")]
+#[derive(Debug, thiserror::Error)]
+#[error("{}", told(*.position, .path.as_deref(), .cause))]
+pub struct Halt {
+    /// Position of the frame, from 1.
+    pub position: usize,
+    /// The frame's file, if it has one.
+    pub path: Option<PathBuf>,
+    /// The error.
+    #[source]
+    pub cause: Cause,
+}
+
+/// The error of a frame.
+#[derive(Debug, thiserror::Error)]
+pub enum Cause {
+    /// The frame could not be read, or its size has changed.
+    #[error("{0}")]
+    Frame(#[source] Error),
+    /// A target could not be learned or followed.
+    #[error("{error}")]
+    Target {
+        /// Number of the target in the session.
+        target: usize,
+        /// The error.
+        #[source]
+        error: Error,
+    },
+    /// The watcher of the session failed.
+    #[error("{0}")]
+    Watch(#[source] Error),
+}
+
+impl Cause {
+    /// The error itself, by value.
+    pub fn into_error(self) -> Error {
+        match self {
+            Self::Frame(error) | Self::Target { error, .. } | Self::Watch(error) => error,
+        }
+    }
+}
+
+/// What ended a session; a watcher's error stands for itself.
+#[cfg(feature = "files")]
+fn told(position: usize, path: Option<&Path>, cause: &Cause) -> String {
+    match cause {
+        Cause::Watch(error) => error.to_string(),
+        Cause::Frame(error) | Cause::Target { error, .. } => at_frame(position, path, error),
+    }
+}
+
+/// An error with its frame, and the path unless the error names it.
+#[cfg(feature = "files")]
+fn at_frame(position: usize, path: Option<&Path>, error: &Error) -> String {
+    let message = error.to_string();
+    let path = path.map(|path| path.display().to_string()).filter(|path| !message.contains(path));
+    let file = path.map_or(String::new(), |path| format!(" ({path})"));
+    format!("frame {position}{file}: {message}")
 }
 
 #[cfg(all(test, feature = "files"))]

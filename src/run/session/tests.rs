@@ -1,10 +1,7 @@
 //! Targets that begin, fail, change and end, and frames that cannot be used.
 
 use super::*;
-use crate::error::Result;
 use crate::frame::{FrameBuf, PixelFormat};
-use crate::media::Item;
-use crate::run::Halt;
 use crate::tracker::{Evidence, State};
 
 /// Moves right by a pixel a frame. Refuses frames that are not 4 pixels wide, and boxes that are not 2 pixels wide.
