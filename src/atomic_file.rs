@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 /// old file.
 #[derive(Debug)]
 pub(crate) struct AtomicFile {
+    pub(crate) file: BufWriter<NamedTempFile>,
     target: PathBuf,
-    file: BufWriter<NamedTempFile>,
 }
 
 impl AtomicFile {
@@ -36,20 +36,10 @@ impl AtomicFile {
     }
 }
 
-impl Write for AtomicFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
 /// Replaces the file at `path` by what `write` writes.
-pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut AtomicFile) -> io::Result<()>) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut file = AtomicFile::create(path)?;
-    write(&mut file)?;
+    write(&mut file.file)?;
     file.commit().map(drop)
 }
 

@@ -8,7 +8,7 @@ use clap::{ArgAction, Args};
 use serde_json::json;
 
 use super::Failure;
-use super::progress::Progress;
+use super::run::Progress;
 use super::settings::{self, SettingsArgs};
 use super::track::MAX_THREADS;
 use crate::Error;

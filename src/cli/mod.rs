@@ -5,7 +5,6 @@ mod eval;
 mod explain;
 mod failure;
 mod outputs;
-mod progress;
 mod run;
 mod settings;
 mod source;

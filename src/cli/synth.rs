@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Failure;
 use super::outputs::size;
-use super::progress::bar;
+use super::run::bar;
 use super::settings::pair;
 use crate::Error;
 use crate::settings::{Field, Setting};

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::output::{Destination, Output};
-use super::record::{BOX_DIGITS, Shape, Track, Tracks, keyframes, rounded};
+use super::record::{BOX_DIGITS, rounded};
+use super::tracks::{Shape, Track, Tracks, keyframes};
 use super::{Exporter, FrameResult, Run, Summary, escape};
 use crate::error::{Error, Result};
 

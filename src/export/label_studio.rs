@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::output::{Destination, Output};
-use super::record::{Shape, Track, Tracks, keyframes, rounded};
+use super::record::rounded;
+use super::tracks::{Shape, Track, Tracks, keyframes};
 use super::{Exporter, FrameResult, Run, Summary};
 use crate::bbox::BBox;
 use crate::error::Result;

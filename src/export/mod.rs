@@ -21,7 +21,6 @@ mod document;
 mod drawing;
 mod effects;
 mod explain;
-mod journal;
 mod json;
 mod label_studio;
 mod labels;
@@ -33,6 +32,7 @@ mod response;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tracks;
 mod yolo;
 
 use std::path::Path;
@@ -42,19 +42,21 @@ pub use self::cvat::Cvat;
 pub use self::document::Document;
 pub use self::effects::{Hidden, Veil};
 pub use self::explain::Replay;
-pub use self::journal::{Journal, LostSpan, StateCounts, Summary, Tally};
 pub use self::json::{Json, JsonLines};
 pub use self::label_studio::LabelStudio;
 pub use self::labels::Labels;
 pub use self::output::{Destination, check_distinct, is_video};
 pub use self::overlay::{OverlayOptions, Overlays, Style, in_color, page_jpeg};
-pub use self::record::{FrameRecord, Given, Run, SourceRecord, TOLERANCE, TargetRecord};
+pub use self::record::{
+    Exports, FrameRecord, Given, Journal, LostSpan, Run, SourceRecord, StateCounts, Summary, Tally, TargetRecord,
+};
 pub use self::response::ResponseMaps;
 pub use self::table::{Table, csv_line};
+pub use self::tracks::TOLERANCE;
 pub use self::yolo::{Frames, Yolo};
 
 use crate::bbox::BBox;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::frame::Frame;
 use crate::tracker::ResponseMap;
 
@@ -219,13 +221,13 @@ pub trait Exporter: Send {
     /// Writes one frame. Frames come in order.
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::Output`] with the path.
+    /// [`Error::Io`](crate::Error::Io) or [`Error::Output`](crate::Error::Output) with the path.
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()>;
 
     /// Completes the output, also of a run that failed. Not called for a run without frames; its old files stay.
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::Output`] with the path.
+    /// [`Error::Io`](crate::Error::Io) or [`Error::Output`](crate::Error::Output) with the path.
     fn finish(self: Box<Self>, run: &Run, summary: &Summary) -> Result<()>;
 }
 
@@ -240,46 +242,4 @@ pub fn write_all(mut exporter: Box<dyn Exporter>, run: &Run, records: &[FrameRec
         exporter.write(&FrameResult { path, ..FrameResult::new(run, records) })?;
     }
     exporter.finish(run, summary)
-}
-
-/// All outputs of a run. One that fails is dropped; the others go on.
-#[derive(Default)]
-pub struct Exports(pub Vec<Box<dyn Exporter>>);
-
-impl Exports {
-    /// Whether an exporter draws on the frames.
-    pub fn draws(&self) -> bool {
-        self.0.iter().any(|exporter| exporter.draws())
-    }
-
-    /// Writes one frame to all.
-    ///
-    /// # Errors
-    /// The first failure, after all others have the frame.
-    pub fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
-        let mut failure = None;
-        self.0.retain_mut(|exporter| keep_first(&mut failure, exporter.write(frame)));
-        failure.map_or(Ok(()), Err)
-    }
-
-    /// Completes all.
-    ///
-    /// # Errors
-    /// The first failure, after all others are complete.
-    pub fn finish(self, run: &Run, summary: &Summary) -> Result<()> {
-        let mut failure = None;
-        for exporter in self.0 {
-            keep_first(&mut failure, exporter.finish(run, summary));
-        }
-        failure.map_or(Ok(()), Err)
-    }
-}
-
-/// Keeps the first failure; a broken pipe gives way to any other. Returns whether `result` is `Ok`.
-fn keep_first(failure: &mut Option<Error>, result: Result<()>) -> bool {
-    let Err(error) = result else { return true };
-    if failure.as_ref().is_none_or(|first| first.is_broken_pipe() && !error.is_broken_pipe()) {
-        *failure = Some(error);
-    }
-    false
 }

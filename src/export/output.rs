@@ -136,7 +136,7 @@ impl Output {
     /// Appends bytes.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<()> {
         let written = match &mut self.to {
-            To::File(file) => file.write_all(bytes),
+            To::File(new) => new.file.write_all(bytes),
             To::Stream(out) => out.write_all(bytes).and_then(|()| out.flush()),
         };
         written.map_err(|source| Error::io(&self.path, source))

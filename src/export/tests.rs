@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use super::journal::TruthSummary;
-use super::record::SCHEMA;
+use super::record::{SCHEMA, TruthSummary};
 use super::*;
+use crate::error::Error;
 use crate::tracker::State;
 
 /// The text that an exporter writes for `records` into a file of this name.

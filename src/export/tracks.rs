@@ -1,0 +1,185 @@
+//! The targets of a run over time, and the keyframes that are enough for annotation tools.
+
+use super::FrameRecord;
+use super::record::{BOX_DIGITS, rounded};
+use crate::bbox::BBox;
+use crate::tracker::State;
+
+/// One target in one frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Shape {
+    /// 1-based position of the frame.
+    pub index: usize,
+    /// Seconds from the first frame of the source.
+    pub time: Option<f64>,
+    /// The upright box; for a rotated target, before its rotation about the centre.
+    pub bbox: BBox,
+    /// Rotation in degrees, clockwise, from 0 to 360.
+    pub turn: f64,
+    /// Whether the box was given.
+    pub given: bool,
+    /// Whether the target is visible.
+    pub visible: bool,
+}
+
+impl Shape {
+    /// The rotated corners, clockwise from the original top-left one.
+    pub fn corners(&self) -> [(f64, f64); 4] {
+        let BBox { w, h, .. } = self.bbox;
+        let (x, y) = self.bbox.center();
+        let (sin, cos) = self.turn.to_radians().sin_cos();
+        let corner = |(w, h): (f64, f64)| (x + cos * w - sin * h, y + sin * w + cos * h);
+        let (w, h) = (w / 2.0, h / 2.0);
+        [(-w, -h), (w, -h), (w, h), (-w, h)].map(corner)
+    }
+}
+
+/// The upright box and the rotation of a rectangle given by its corners.
+fn turned_back([ax, ay, bx, by, cx, cy, dx, dy]: [f64; 8]) -> (BBox, f64) {
+    let (w, h) = ((bx - ax).hypot(by - ay), (dx - ax).hypot(dy - ay));
+    let (x, y) = ((ax + bx + cx + dx) / 4.0, (ay + by + cy + dy) / 4.0);
+    let bbox = [x - w / 2.0, y - h / 2.0, w, h].map(|number| rounded(number, BOX_DIGITS));
+    let turn = rounded((by - ay).atan2(bx - ax).to_degrees(), TURN_DIGITS);
+    // Rounding can reach 360.
+    (bbox.into(), rounded(turn.rem_euclid(360.0), TURN_DIGITS) % 360.0)
+}
+
+/// Decimals of an angle: a hundredth of a pixel at a radius of a thousand.
+const TURN_DIGITS: i32 = 4;
+
+/// One target over time.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Track {
+    pub id: u32,
+    pub shapes: Vec<Shape>,
+}
+
+/// The tracks of a run, in the order in which they begin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tracks(pub Vec<Track>);
+
+impl Tracks {
+    /// Adds a record. A record without a finite box repeats the last box.
+    pub fn add(&mut self, record: &FrameRecord) {
+        let id = record.id.unwrap_or(1);
+        let known = self.0.iter().position(|track| track.id == id);
+        let place = known.unwrap_or(self.0.len());
+        if known.is_none() {
+            self.0.push(Track { id, shapes: Vec::new() });
+        }
+        let track = &mut self.0[place];
+        let turned = record.polygon.filter(|corners| corners.iter().all(|number| number.is_finite())).map(turned_back);
+        let here = record.finite_box().map(|bbox| turned.unwrap_or((bbox, 0.0)));
+        let Some((bbox, turn)) = here.or(track.shapes.last().map(|shape| (shape.bbox, shape.turn))) else { return };
+        let (given, visible) = (record.state == State::Initial, record.is_visible());
+        // A target that was ended is not there until it is given a box again.
+        if let Some(last) = track.shapes.last().filter(|last| last.visible && last.index + 1 < record.index) {
+            let gone = Shape { index: last.index + 1, visible: false, given: false, ..*last };
+            track.shapes.push(gone);
+        }
+        track.shapes.push(Shape { index: record.index, time: record.time, bbox, turn, given, visible });
+    }
+
+    /// Position of the last frame, 0 without any.
+    pub fn last(&self) -> usize {
+        self.0.iter().filter_map(|track| track.shapes.last()).map(|shape| shape.index).max().unwrap_or(0)
+    }
+}
+
+/// Pixels by which frames may differ that are left to interpolation, by default.
+pub const TOLERANCE: f64 = 1.0;
+
+/// Which shapes are needed so that linear interpolation of their `values` restores those of all others within
+/// `tolerance`. Given boxes stay, and the frames where a target comes or goes; of frames without it the first stays.
+pub(super) fn keyframes<const N: usize>(shapes: &[Shape], values: &[[f64; N]], tolerance: f64) -> Vec<bool> {
+    let mut keep = vec![false; shapes.len()];
+    let is_shown = |at: Option<usize>| at.and_then(|at| shapes.get(at)).is_some_and(|shape| shape.visible);
+    let is_fixed = |at: usize| {
+        let (before, here, after) = (is_shown(at.checked_sub(1)), is_shown(Some(at)), is_shown(Some(at + 1)));
+        if here { shapes[at].given || !before || !after } else { before || at == 0 }
+    };
+    let fixed: Vec<usize> = (0..shapes.len()).filter(|&at| is_fixed(at)).collect();
+    fixed.iter().for_each(|&at| keep[at] = true);
+    // A span is split at its worst frame until all are close enough (Ramer 1972).
+    let mut spans: Vec<_> = fixed.windows(2).map(|ends| (ends[0], ends[1])).collect();
+    while let Some((from, to)) = spans.pop() {
+        let (start, steps) = (shapes[from].index as f64, (shapes[to].index - shapes[from].index) as f64);
+        let error = |at: usize| {
+            let share = (shapes[at].index as f64 - start) / steps;
+            let sides = values[from].iter().zip(&values[to]).zip(&values[at]);
+            sides.map(|((a, b), value)| (a + share * (b - a) - value).abs()).fold(0.0, f64::max)
+        };
+        let between = (from + 1..to).filter(|&at| shapes[at].visible);
+        let worst = between.map(|at| (error(at), at)).max_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((_, at)) = worst.filter(|(error, _)| *error > tolerance) {
+            keep[at] = true;
+            spans.extend([(from, at), (at, to)]);
+        }
+    }
+    keep
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::tests::run;
+
+    #[test]
+    fn interpolated_keyframes_restore_all_shapes() {
+        let (_, records) = run();
+        let mut tracks = Tracks::default();
+        for index in (1..=200).filter(|index| !(120..140).contains(index)) {
+            let at = index as f64;
+            let state = match index {
+                1 | 77 => State::Initial,
+                30..=40 => State::Lost,
+                _ => State::Tracking,
+            };
+            let jump = if index >= 77 { 40.0 } else { 0.0 };
+            let bbox = BBox::new(jump + 30.0 * (at / 9.0).sin(), at * 1.5, 20.0 + (at / 30.0).cos(), 10.0);
+            tracks.add(&FrameRecord { index, state, bbox, ..records[1].clone() });
+        }
+        let shapes = &tracks.0[0].shapes;
+        let values: Vec<[f64; 4]> = shapes.iter().map(|shape| shape.bbox.into()).collect();
+        for tolerance in [0.0, 0.5, 3.0] {
+            let keep = keyframes(shapes, &values, tolerance);
+            let keys: Vec<_> = (0..shapes.len()).filter(|&at| keep[at]).collect();
+            assert!(keys.iter().filter(|&&at| shapes[at].given).count() == 2 && keep[shapes.len() - 1]);
+            assert!(keys.len() < [181, 80, 40][(tolerance * 0.5).ceil() as usize], "{tolerance}: {}", keys.len());
+            for pair in keys.windows(2).filter(|pair| shapes[pair[0]].visible) {
+                for at in pair[0]..pair[1] {
+                    assert!(shapes[at].visible);
+                    let [from, to] = [pair[0], pair[1]].map(|at| shapes[at].index as f64);
+                    let share = (shapes[at].index as f64 - from) / (to - from);
+                    for (side, value) in values[at].iter().enumerate() {
+                        let (a, b) = (values[pair[0]][side], values[pair[1]][side]);
+                        let error = (a + share * (b - a) - value).abs();
+                        assert!(at == pair[0] || error <= tolerance + 1e-9, "{tolerance}, {at}: {error}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_rotated_box_has_its_upright_box_and_angle() {
+        let (_, records) = run();
+        for degrees in [0.5_f64, 30.0, 90.0, 179.0, 200.0, 359.9] {
+            let (sin, cos) = degrees.to_radians().sin_cos();
+            let corner = |(x, y): (f64, f64)| [40.0 + cos * x - sin * y, 30.0 + sin * x + cos * y];
+            let corners = [(-10.0, -5.0), (10.0, -5.0), (10.0, 5.0), (-10.0, 5.0)].map(corner);
+            let polygon: [f64; 8] = corners.concat().try_into().unwrap();
+            let mut tracks = Tracks::default();
+            tracks.add(&FrameRecord { polygon: Some(polygon), ..records[1].clone() });
+            let shape = tracks.0[0].shapes[0];
+            assert!((shape.turn - degrees).abs() < 1e-3, "{degrees}: {shape:?}");
+            assert_eq!((shape.bbox.w, shape.bbox.h, shape.bbox.center()), (20.0, 10.0, (40.0, 30.0)));
+            let found = shape.corners().map(|(x, y)| [x, y]).concat();
+            assert!(found.iter().zip(polygon).all(|(found, at)| (found - at).abs() < 0.001), "{found:?} {polygon:?}");
+        }
+        // An upright box stays bit-identical.
+        let mut tracks = Tracks::default();
+        tracks.add(&records[1]);
+        assert_eq!((tracks.0[0].shapes[0].bbox, tracks.0[0].shapes[0].turn), (records[1].bbox, 0.0));
+    }
+}
