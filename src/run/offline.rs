@@ -190,8 +190,10 @@ impl Passes<'_> {
         backward: Option<&Tracker>,
         mut tick: impl FnMut(),
     ) -> (Vec<Pilot>, Option<Halt>) {
-        let mut tracks = vec![Track::new(); pairs.len()];
+        let (mut tracks, mut pixels) = (vec![Track::new(); pairs.len()], 1);
         let ended = session.run(frames, &mut |step: &Step<'_, Pilot>| {
+            let size = step.item.frame.as_ref().map_or((0, 0), |frame| frame.as_frame().size());
+            pixels = pixels.max(size.0 * size.1);
             for outcome in step.outcomes {
                 let estimate = outcome.estimate.map(|estimate| Estimate { bbox: outcome.bbox, ..estimate });
                 tracks[outcome.target].extend(estimate.map(|estimate| (step.item.position, estimate)));
@@ -204,7 +206,7 @@ impl Passes<'_> {
             for &[first, last] in pairs.iter().filter(|pair| pair[0].0 + 1 < pair[1].0) {
                 let met = halt.is_none() && track.contains_key(&last.0);
                 let Some(tracker) = backward.filter(|_| met) else { continue };
-                match self.backward(tracker.clone(), first.0, last) {
+                match self.backward(tracker.clone(), first.0, last, pixels) {
                     Ok(path) => join(track, &path),
                     Err(error) => halt = Some(error),
                 }
@@ -221,12 +223,10 @@ impl Passes<'_> {
         Pilot::Stored(track.into())
     }
 
-    /// Follows a target from the frame and box `last` back to the frame after `first`.
-    fn backward(&self, tracker: Tracker, first: usize, last: (usize, BBox)) -> Result<Track, Halt> {
-        let info = self.source.info();
+    /// Follows a target from the frame and box `last` back to the frame after `first`, in frames of at most `pixels`.
+    fn backward(&self, tracker: Tracker, first: usize, last: (usize, BBox), pixels: usize) -> Result<Track, Halt> {
         let samples = if self.channels == Channels::Color { 3 } else { 1 };
-        let bytes = info.size.map_or(1 << 22, |(width, height)| width * height * samples);
-        let count = (MAX_BYTES / bytes.max(1)).max(1);
+        let count = (MAX_BYTES / (pixels * samples)).max(1);
         let mut session = Session::of(tracker, last.0, last.1);
         session.skip_bad_frames(true);
         let (mut path, mut end) = (Track::new(), last.0);
@@ -260,8 +260,12 @@ fn join(track: &mut Track, path: &Track) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
-    use crate::tracker::Evidence;
+    use crate::frame::{FrameBuf, PixelFormat};
+    use crate::media::{Info, Stream};
+    use crate::tracker::{Evidence, Params};
 
     fn estimate(x: f64, state: State) -> Estimate {
         Estimate { bbox: BBox::new(x, 0.0, 20.0, 10.0), polygon: None, state, evidence: Evidence::default() }
@@ -301,6 +305,40 @@ mod tests {
             let (near, live) = ((smooth.bbox.x - tracked.bbox.x).abs(), filter.next(*tracked).bbox.x - tracked.bbox.x);
             assert!(near < 0.5 && live.abs() < HALF_GAIN * 200_f64.sqrt(), "{i}: {near} {live}");
         }
+    }
+
+    /// Large frames, and the spans that were asked for.
+    #[derive(Default)]
+    struct Large(Info, Mutex<Vec<[usize; 2]>>);
+
+    impl Source for Large {
+        fn info(&self) -> &Info {
+            &self.0
+        }
+
+        fn stream(&self, Span { first, last }: Span, _: Demand, _: &CancelToken) -> Result<Stream> {
+            self.1.lock().unwrap().push([first, last.unwrap()]);
+            Ok(Box::new((first..=last.unwrap()).map(|position| {
+                let (width, height) = (8192, 4096);
+                let mut pixels = vec![0; width * height];
+                (0..40 * width).for_each(|i| pixels[i] = (i % width * (i / width)) as u8);
+                let frame = FrameBuf::new(pixels, width, height, PixelFormat::Gray8);
+                Item::numbered(position, None, frame.map(|frame| (frame, None)), 0.0)
+            })))
+        }
+    }
+
+    #[test]
+    fn frames_that_are_held_for_the_way_back_are_bounded_by_their_size() {
+        let (source, cancel, given) = (Large::default(), CancelToken::default(), BBox::new(9.0, 9.0, 24.0, 24.0));
+        let passes = Passes { source: &source, channels: Channels::Luma, cancel: &cancel, smooth: false };
+        let tracker = Tracker::new(Params::paper()).unwrap();
+        let mut session = Session::of(Pilot::Live(tracker.clone(), None), 1, given);
+        session.give(0, 10, Some(given));
+        let frames = source.stream(Span { first: 1, last: Some(10) }, Channels::Luma.into(), &cancel).unwrap();
+        let (_, halt) = passes.run(session, frames, &[vec![[(1, given), (10, given)]]], Some(&tracker), || ());
+        assert!(halt.is_none() && MAX_BYTES == 8 * 8192 * 4096);
+        assert_eq!(*source.1.lock().unwrap(), [[1, 10], [3, 10], [2, 2]]);
     }
 
     #[test]
