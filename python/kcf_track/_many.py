@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import closing, suppress
@@ -77,7 +78,7 @@ def track_many(
     left = [job for job in todo if job[0] not in found]
     if client is None:
         # A wrong setting is an error of this call, not of each clip. (Workers may have models that are not here.)
-        own = inspect.signature(track).parameters.keys() - {"preset", "order"}
+        own = inspect.signature(track).parameters.keys() - {"preset", "order", "settings"}
         MultiTracker(**{name: value for name, value in settings.items() if name not in own})
     children = Children()
     executor: Executor
@@ -101,6 +102,8 @@ def track_many(
                     part.write_text(text, encoding="utf-8")
                     part.replace(place)
                 shown.advance()
+                while children.warnings:
+                    warnings.warn(children.warnings.pop(0), stacklevel=2)
         except BaseException:
             for future in futures:
                 future.cancel()
@@ -220,6 +223,8 @@ class Children:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._ended = False
+        #: What the processes warned of.
+        self.warnings: list[str] = []
 
     def follow(self, job: Job) -> str:
         """Follow a clip in a new process."""
@@ -241,9 +246,10 @@ class Children:
         output, errors = process.communicate(pickle.dumps(job))
         with self._lock:
             self._running.discard(process)
+        said = errors.decode(errors="replace").strip().splitlines()
         if process.returncode:
-            last = errors.decode(errors="replace").strip().splitlines()[-1:]
-            raise RuntimeError(": ".join([f"exit code {process.returncode}", *last]))
+            raise RuntimeError(": ".join([f"exit code {process.returncode}", *said[-1:]]))
+        self.warnings += [f"{job[0]}: {line}" for line in said]
         return output.decode()
 
     def end(self) -> None:
@@ -255,5 +261,6 @@ class Children:
 
 
 def child() -> None:
-    """Answer the job on the standard input, in UTF-8."""
+    """Answer the job on the standard input, in UTF-8; a warning is one line of the standard error."""
+    warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
     sys.stdout.buffer.write(follow(pickle.loads(sys.stdin.buffer.read())).encode())

@@ -271,6 +271,7 @@ def fit_numbers(
 @final
 class Embedding:
     """A map from kernel values to a few coordinates."""
+    def __new__(cls, values: Matrix, coefficients: Matrix, constant: Matrix, norm: float | None = None) -> Self: ...
     @property
     def values(self) -> Matrix:
         """The value that each coordinate was chosen by, largest first: a variance, or a generalised eigenvalue."""

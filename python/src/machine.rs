@@ -1,6 +1,5 @@
 //! Kernels between samples, and kernel machines over Gram matrices, for the estimators of `kcf_track/machines`.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use kcf_track::Error;
@@ -13,7 +12,6 @@ use kcf_track::machines::{
     Affine, Embedding as Map, Head as Function, MachineParams, Multiclass, Novelty, Samples, Subspace, fit_classes,
     preimage,
 };
-use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -233,35 +231,11 @@ pub fn fit_numbers(
 
 /// A map from kernel values to a few coordinates.
 #[pyclass(frozen, module = "kcf_track._native")]
-pub struct Embedding {
-    made: Made,
-    /// What it was fitted to, for pickle.
-    recipe: Arc<Recipe>,
-}
+pub struct Embedding(Made);
 
 enum Made {
     Map(Map),
     Novelty(Novelty),
-}
-
-#[derive(Clone)]
-struct Recipe {
-    name: String,
-    options: String,
-    gram: Array2<f64>,
-    classes: Vec<usize>,
-}
-
-impl Recipe {
-    fn make(&self, machine: MachineParams) -> kcf_track::Result<Made> {
-        let gram = self.gram.view();
-        Ok(match machine {
-            MachineParams::Kpca(params) => Made::Novelty(Kpca::new(params)?.embed(gram)?),
-            MachineParams::Klda(params) => Made::Map(Klda::new(params)?.embed(gram, &self.classes)?),
-            MachineParams::Kdspe(params) => Made::Map(Kdspe::new(params)?.embed(gram, &self.classes)?),
-            other => return Err(Error::Samples { reason: format!("{} has no embedding", other.kind()) }),
-        })
-    }
 }
 
 /// Fits the embedding of that name (``kpca``, ``klda`` or ``kdspe``), with settings in JSON, to a Gram matrix (n, n)
@@ -269,28 +243,32 @@ impl Recipe {
 #[pyfunction]
 pub fn embed(
     py: Python<'_>,
-    name: String,
-    options: String,
+    name: &str,
+    options: &str,
     gram: PyReadonlyArray2<'_, f64>,
     classes: Vec<usize>,
 ) -> PyResult<Embedding> {
-    let machine = machine(py, &name, &options)?;
-    let recipe = Arc::new(Recipe { name, options, gram: gram.as_array().to_owned(), classes });
-    let shared = Arc::clone(&recipe);
-    let made = fitted(py, move || shared.make(machine))?;
-    Ok(Embedding { made, recipe })
+    let (machine, gram) = (machine(py, name, options)?, gram.as_array().to_owned());
+    fitted(py, move || {
+        Ok(match machine {
+            MachineParams::Kpca(params) => Embedding(Made::Novelty(Kpca::new(params)?.embed(gram.view())?)),
+            MachineParams::Klda(params) => Embedding(Made::Map(Klda::new(params)?.embed(gram.view(), &classes)?)),
+            MachineParams::Kdspe(params) => Embedding(Made::Map(Kdspe::new(params)?.embed(gram.view(), &classes)?)),
+            other => return Err(Error::Samples { reason: format!("{} has no embedding", other.kind()) }),
+        })
+    })
 }
 
 impl Embedding {
     fn map(&self) -> &Map {
-        match &self.made {
+        match &self.0 {
             Made::Map(map) => map,
             Made::Novelty(novelty) => &novelty.embedding,
         }
     }
 
     fn subspace(&self, py: Python<'_>) -> PyResult<&Novelty> {
-        match &self.made {
+        match &self.0 {
             Made::Novelty(novelty) => Ok(novelty),
             Made::Map(_) => Err(exception(py, "FitError", "only kernel principal components have novelties".into())),
         }
@@ -299,6 +277,27 @@ impl Embedding {
 
 #[pymethods]
 impl Embedding {
+    /// An embedding from its parts; principal components have the squared ``norm`` of the samples' mean.
+    #[new]
+    #[pyo3(signature = (values, coefficients, constant, norm = None))]
+    fn new(
+        py: Python<'_>,
+        values: PyReadonlyArray1<'_, f64>,
+        coefficients: PyReadonlyArray2<'_, f64>,
+        constant: PyReadonlyArray1<'_, f64>,
+        norm: Option<f64>,
+    ) -> PyResult<Self> {
+        let (values, constant) = (values.as_array().to_owned(), constant.as_array().to_owned());
+        let map = Map { coefficients: coefficients.as_array().to_owned(), constant, values };
+        if map.values.len() != map.dims() || map.coefficients.ncols() != map.dims() {
+            return Err(exception(py, "FitError", "an embedding has one value and one constant a coordinate".into()));
+        }
+        Ok(Self(match norm {
+            Some(norm) => Made::Novelty(Novelty { embedding: map, norm }),
+            None => Made::Map(map),
+        }))
+    }
+
     /// The value that each coordinate was chosen by, largest first: a variance, or a generalised eigenvalue.
     #[getter]
     fn values<'py>(&self, py: Python<'py>) -> Vector<'py> {
@@ -344,9 +343,9 @@ impl Embedding {
     #[expect(clippy::type_complexity, reason = "the arguments of the constructor, for pickle")]
     fn __reduce__<'py>(
         this: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (String, String, Matrix<'py>, Vec<usize>))> {
-        let (py, Recipe { name, options, gram, classes }) = (this.py(), (*this.get().recipe).clone());
-        let made_by = py.import("kcf_track._native")?.getattr("embed")?;
-        Ok((made_by, (name, options, gram.into_pyarray(py), classes)))
+    ) -> (Bound<'py, PyAny>, (Vector<'py>, Matrix<'py>, Vector<'py>, Option<f64>)) {
+        let (py, made) = (this.py(), this.get());
+        let norm = made.subspace(py).ok().map(|novelty| novelty.norm);
+        (this.get_type().into_any(), (made.values(py), made.coefficients(py), made.constant(py), norm))
     }
 }

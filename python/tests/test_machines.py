@@ -106,6 +106,8 @@ def test_a_pickled_machine_decides_the_same(digits, made):
     x, y = digits
     machine = made(sigma=0.5).fit(x[:80], y[:80])
     copied = pickle.loads(pickle.dumps(machine))
+    if hasattr(machine, "embedding_"):
+        assert len(pickle.dumps(machine.embedding_)) < 8 * 80 * 40, "it holds no Gram matrix of 80 x 80"
     for method in ("decision_function", "predict", "transform", "score_samples"):
         if hasattr(machine, method):
             assert (getattr(machine, method)(x[80:]) == getattr(copied, method)(x[80:])).all()
@@ -254,6 +256,8 @@ def test_impossible_fits_raise_errors_of_the_library(digits):
         machines.SVM().fit(x[:50], np.zeros(50))
     with pytest.raises(kcf_track.FitError, match="square"):
         machines.KernelPCA(kernel="precomputed").fit(x[:50])
+    with pytest.raises(kcf_track.FitError, match="square, not 5 x 3"):
+        machines.KernelRidge(kernel="precomputed").fit(np.ones((5, 3)), range(5), [1, 1, 1, 1, 0])
     gram = machines.KernelPCA(kernel="precomputed").fit(x[:50] @ x[:50].T)
     with pytest.raises(kcf_track.SettingError, match="give the samples"):
         gram.score_samples(x[:5] @ x[:50].T)

@@ -61,6 +61,10 @@ def test_a_table_of_boxes(clips, tmp_path):
             track_many([jobs[0], {**jobs[0], **wrong}])
     with pytest.raises(TypeError, match="presett"):
         track_many(jobs, presett="fast")
+    with pytest.raises(SettingError, match="no.such"):
+        track_many(jobs, settings={"no.such": 1})
+    with pytest.warns(UserWarning, match="clip0: .*4x4 pixels"):
+        track_many([{"clip": clips[0], "box": (12.8, 44.4, 4, 4)}], preset="fast", end=2)
     with pytest.raises(TypeError, match="row 1 is a str"):
         track_many(jobs[0])
 

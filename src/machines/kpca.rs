@@ -87,7 +87,7 @@ impl Kpca {
         let weights = DVector::from_element(gram.nrows(), 1.0);
         let part = Components::new(&gram, &weights, self.0.rank)?;
         let embedding = Embedding::centred(&part.centring, &part.coefficients, &part.variances)?;
-        Ok(Novelty { embedding, centring: part.centring })
+        Ok(Novelty { embedding, norm: part.centring.norm })
     }
 }
 
@@ -124,7 +124,8 @@ impl Components {
 pub struct Novelty {
     /// The projections.
     pub embedding: Embedding,
-    pub(crate) centring: Centring,
+    /// The squared norm of the samples' mean.
+    pub norm: f64,
 }
 
 impl Novelty {
@@ -137,8 +138,8 @@ impl Novelty {
     pub fn novelty(&self, cross: ArrayView2<f64>, own: &[f64]) -> Result<Array1<f64>> {
         check_own(own.iter(), cross.nrows())?;
         let projections = self.embedding.transform(cross)?;
-        let weights = Array1::from_iter(self.centring.weights.iter().copied());
-        let to_mean = cross.dot(&weights) * -2.0 + self.centring.norm;
+        let weights = Array1::from_elem(cross.ncols(), 1.0 / cross.ncols() as f64);
+        let to_mean = cross.dot(&weights) * -2.0 + self.norm;
         let away = own.iter().zip(&to_mean).zip(projections.outer_iter());
         let values: Array1<f64> = away.map(|((own, to_mean), row)| own + to_mean - row.dot(&row)).collect();
         check_finite(&values, "the kernel values are too large for a novelty")?;

@@ -33,7 +33,7 @@ pub fn denoise(subspace: &Novelty, sigma: f64, train: ArrayView2<f64>, noisy: Ar
     for (i, mut row) in clean.outer_iter_mut().enumerate() {
         // P φ(x) = mean + Σ βₖ vₖ, in coefficients over the training samples.
         let mut gamma = subspace.embedding.coefficients.dot(&projections.row(i));
-        gamma.iter_mut().zip(subspace.centring.weights.iter()).for_each(|(g, p)| *g += p);
+        gamma += 1.0 / train.nrows() as f64;
         let nearest = cross.row(i).iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(at, _)| at);
         let found = fixed_point(sigma, gamma.view(), train, noisy.row(i))
             .or_else(|| fixed_point(sigma, gamma.view(), train, train.row(nearest)))

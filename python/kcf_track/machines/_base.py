@@ -61,8 +61,14 @@ class KernelMachine(BaseEstimator):
             return None
         return _native.Kernel(name, **{key: plain(key, getattr(self, key), kind) for key, kind in KERNEL.items()})
 
+    def _check_square(self, x):
+        """Raise an error for a Gram matrix that is not square."""
+        if self.kernel == "precomputed" and x.shape[0] != x.shape[1]:
+            raise FitError(f"a precomputed Gram matrix must be square, not {x.shape[0]} x {x.shape[1]}")
+
     def _weighted(self, x, y, sample_weight):
         """Drop the samples of no weight."""
+        self._check_square(x)
         self._kept, weights = None, np.ones(len(x))
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, x, dtype=np.float64)
@@ -79,8 +85,7 @@ class KernelMachine(BaseEstimator):
     def _trained(self, x):
         """The kernel of the training samples, which are stored; None for their Gram matrix."""
         kernel = self._make_kernel()
-        if kernel is None and x.shape[0] != x.shape[1]:
-            raise FitError(f"a precomputed Gram matrix must be square, not {x.shape[0]} x {x.shape[1]}")
+        self._check_square(x)
         # The caller may change its array.
         self.X_fit_ = None if kernel is None else x.copy()
         return kernel
