@@ -28,6 +28,11 @@ impl CancelToken {
         self.flag.load(Ordering::Relaxed) || self.parent.as_ref().is_some_and(|parent| parent.is_cancelled())
     }
 
+    /// [`Error::Cancelled`] once it is cancelled.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
     /// A token that is cancelled alone or with this one.
     #[cfg(feature = "files")]
     pub(crate) fn child(&self) -> Self {
@@ -58,7 +63,7 @@ pub(crate) fn spawn<T: Send + 'static>(
 
 /// [`Error::Cancelled`] if the token of the [scope](CancelToken::scope) is set.
 pub(crate) fn check() -> Result<()> {
-    if CURRENT.with_borrow(CancelToken::is_cancelled) { Err(Error::Cancelled) } else { Ok(()) }
+    CURRENT.with_borrow(CancelToken::check)
 }
 
 /// The flag that a signal handler sets.

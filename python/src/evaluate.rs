@@ -8,7 +8,7 @@ use std::time::Duration;
 use kcf_track::cancel::CancelToken;
 use kcf_track::eval::{Dataset, Evaluation, Event, Preset, ResultFiles, Runner};
 use kcf_track::run::Follower;
-use kcf_track::{BBox, Channels, Error, Estimate, Evidence, Frame, PixelFormat, ResponseMap, State};
+use kcf_track::{BBox, Channels, Error, Estimate, Evidence, Frame, PixelFormat, State};
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -45,11 +45,10 @@ pub fn evaluate(
     let mut runners: Vec<Box<dyn Runner>> = Vec::new();
     for (preset, keywords) in &presets {
         let resolved = settings::resolve(py, preset, Some(keywords))?;
-        let inner = Preset::changed(&resolved.preset, resolved.params).or_raise(py)?;
-        runners.push(Box::new(Cancellable { inner, cancel: cancel.clone() }));
+        runners.push(Box::new(Preset::changed(&resolved.preset, resolved.params).or_raise(py)?));
     }
     for (name, factory) in others {
-        runners.push(Box::new(Cancellable { inner: PyRunner { name, factory }, cancel: cancel.clone() }));
+        runners.push(Box::new(PyRunner { name, factory }));
     }
     let mut names: Vec<&str> = runners.iter().map(|runner| runner.name()).collect();
     names.extend(results.iter().map(|(name, _)| name.as_str()));
@@ -82,51 +81,11 @@ pub fn evaluate(
         progress.iter().try_for_each(|progress| progress.call1(py, (done, all)).map(drop))
     };
     let poll = |py: Python<'_>| py.check_signals().and_then(|()| show(py));
-    let work = move || evaluation.run(&folder, jobs, &watch);
+    let token = cancel.clone();
+    let work = move || evaluation.run(&folder, jobs, &token, &watch);
     let evaluated = interruptible(py, &cancel, Duration::from_secs(5), poll, work)?.or_raise(py)?;
     show(py)?;
     Ok(json!({ "report": evaluated.report, "timings": evaluated.timings }).to_string())
-}
-
-/// A runner or a follower that ends at the next frame once the token is set.
-struct Cancellable<T> {
-    inner: T,
-    cancel: CancelToken,
-}
-
-impl<R: Runner> Runner for Cancellable<R> {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn parameters(&self) -> Value {
-        self.inner.parameters()
-    }
-
-    fn begin(&self) -> kcf_track::Result<Box<dyn Follower>> {
-        Ok(Box::new(Cancellable { inner: self.inner.begin()?, cancel: self.cancel.clone() }))
-    }
-
-    fn channels(&self) -> Channels {
-        self.inner.channels()
-    }
-}
-
-impl Follower for Cancellable<Box<dyn Follower>> {
-    fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> kcf_track::Result<Estimate> {
-        self.inner.init(frame, bbox)
-    }
-
-    fn update(&mut self, frame: &Frame<'_>) -> kcf_track::Result<Estimate> {
-        if self.cancel.is_cancelled() {
-            return Err(Error::Evaluation { what: "run".into(), reason: "interrupted".into() });
-        }
-        self.inner.update(frame)
-    }
-
-    fn response(&self) -> Option<ResponseMap<'_>> {
-        self.inner.response()
-    }
 }
 
 /// A factory of Python objects with `init(frame, box)` and `update(frame)`. The latter gives a box, or `ok, box` as in

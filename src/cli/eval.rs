@@ -8,6 +8,7 @@ use clap::{ArgAction, Args};
 use serde_json::json;
 
 use super::Failure;
+use super::failure::watch_signals;
 use super::run::Progress;
 use super::settings::{self, SettingsArgs};
 use super::track::MAX_THREADS;
@@ -133,6 +134,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     };
     let presets = trackers.into_iter().map(|resolved| Preset::changed(&resolved.preset, resolved.params));
     let presets = presets.chain(named.into_iter().map(Ok)).collect::<Result<Vec<_>, _>>()?;
+    let cancel = watch_signals();
     // All checks come before anything is written.
     let evaluation = open(args, data, &presets)?;
     check_folder(out, args.resume)?;
@@ -152,7 +154,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let jobs = args.jobs.map(usize::from);
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
     let progress = Progress::new(Some(0), args.quiet == 0, true);
-    let evaluated = evaluation.run(out, jobs, &|event| show(&progress, args.quiet > 0, event));
+    let evaluated = evaluation.run(out, jobs, &cancel, &|event| show(&progress, args.quiet > 0, event));
     progress.finish();
     let evaluated = evaluated?;
     report::write(&evaluation, &evaluated, out)?;

@@ -49,7 +49,7 @@ impl Failure {
         match &self {
             Self::ReaderGone => return 0,
             Self::Interrupted => {
-                let _ = writeln!(std::io::stderr(), "interrupted; outputs hold the frames until now");
+                let _ = writeln!(std::io::stderr(), "interrupted; outputs hold what was done until now");
                 return exit_code();
             }
             Self::Usage(message) | Self::Failed(message) => print_error(message),
@@ -67,6 +67,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             error if error.is_broken_pipe() => Self::ReaderGone,
+            Error::Cancelled => Self::Interrupted,
             Error::Parameter { name, value, expected } => Self::Usage(format!("--{name} {value}: {expected}")),
             Error::Setting { .. } => Self::Usage(error.to_string()),
             error => Self::Failed(error.to_string()),

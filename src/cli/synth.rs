@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Failure;
+use super::failure::watch_signals;
 use super::outputs::size;
 use super::run::bar;
 use super::settings::pair;
@@ -84,7 +85,11 @@ pub fn run(args: &SynthArgs) -> Result<(), Failure> {
     let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
     let command = std::iter::once("kcf-track".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ");
     let bar = bar(Some(scene.frames()), true);
-    let written = write_sequence(&scene, &args.out, args.format, Some(command), || bar.inc(1));
+    let cancel = watch_signals();
+    let written = write_sequence(&scene, &args.out, args.format, Some(command), || {
+        bar.inc(1);
+        cancel.check()
+    });
     bar.finish_and_clear();
     written?;
     let SceneParams { frames, width, height, .. } = scene.params();

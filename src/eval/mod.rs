@@ -52,6 +52,7 @@ pub use summary::{
     Aggregate, Difference, Interval, LeftOut, Origin, Report, SequenceFacts, Timings, TrackerReport, TrackerTiming,
 };
 
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::frame::Channels;
 use crate::media::{Images, decode};
@@ -133,9 +134,15 @@ impl Evaluation {
     /// stored in `folder` at once; stored runs are not computed again. A failure does not stop the others.
     ///
     /// # Errors
-    /// As [`Evaluation::check`]; when runs cannot be stored or threads cannot be started; [`Error::Evaluation`] when no
-    /// sequence can be scored.
-    pub fn run(&self, folder: &Path, jobs: usize, watch: &(dyn Fn(Event<'_>) + Sync)) -> Result<Evaluated> {
+    /// As [`Evaluation::check`]; when runs cannot be stored or threads cannot be started; [`Error::Cancelled`] when
+    /// `cancel` is; [`Error::Evaluation`] when no sequence can be scored.
+    pub fn run(
+        &self,
+        folder: &Path,
+        jobs: usize,
+        cancel: &CancelToken,
+        watch: &(dyn Fn(Event<'_>) + Sync),
+    ) -> Result<Evaluated> {
         self.check()?;
         let (mut left_out, mut warnings) = (self.dataset.left_out.clone(), self.dataset.warnings.clone());
         let mut usable = Vec::new();
@@ -148,7 +155,7 @@ impl Evaluation {
                 }
             }
         }
-        let mut tracked = self.track(&usable, folder, jobs, watch)?.into_iter();
+        let mut tracked = self.track(&usable, folder, jobs, cancel, watch)?.into_iter();
         let mut all: Vec<(&str, Origin, Value, Vec<Runs>)> = Vec::new();
         for runner in &self.runners {
             let runs = tracked.by_ref().take(usable.len()).collect();
@@ -214,6 +221,7 @@ impl Evaluation {
         sequences: &[(&LabelledSequence, Vec<Start>)],
         folder: &Path,
         jobs: usize,
+        cancel: &CancelToken,
         watch: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<Vec<Runs>> {
         let (mut frames, mut done) = (0, 0);
@@ -246,8 +254,13 @@ impl Evaluation {
             let run = |(at, runner, sequence, key): &(usize, &dyn Runner, &LabelledSequence, RunKey)| {
                 let (tracker, name) = (runner.name(), sequence.name.as_str());
                 let frames = Images::new((1..).zip(sequence.frames.iter().cloned()).collect(), runner.channels());
-                let runs = run_sequence(*runner, name, &key.starts, frames, &|| watch(Event::Frame));
+                let tick = || {
+                    watch(Event::Frame);
+                    cancel.check()
+                };
+                let runs = cancel.scope(|| run_sequence(*runner, name, &key.starts, frames, &tick));
                 match &runs {
+                    Err(_) if cancel.is_cancelled() => return Err(Error::Cancelled),
                     Ok(traces) => {
                         key.save(folder, traces)?;
                         watch(Event::Finished { tracker, sequence: name });

@@ -149,7 +149,7 @@ pub(super) fn run_sequence(
     name: &str,
     starts: &[Start],
     frames: impl Iterator<Item = Item>,
-    tick: &dyn Fn(),
+    tick: &dyn Fn() -> Result<()>,
 ) -> Result<Vec<Trace>> {
     let mut session = Session::default();
     let failed = |target: usize, position: usize, error: &Error| Error::Evaluation {
@@ -176,8 +176,7 @@ pub(super) fn run_sequence(
             traces[target].boxes.push(bbox);
             traces[target].micros.push(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
         }
-        tick();
-        Ok(())
+        tick()
     });
     match ended {
         Ok(_) => Ok(traces),

@@ -78,7 +78,7 @@ fn run(evaluation: &Evaluation, out: &Path, jobs: usize) -> (usize, Report) {
             frames.fetch_add(1, Ordering::Relaxed);
         }
     };
-    let evaluated = evaluation.run(out, jobs, &watch).unwrap();
+    let evaluated = evaluation.run(out, jobs, &CancelToken::default(), &watch).unwrap();
     (frames.into_inner(), evaluated.report)
 }
 
@@ -91,15 +91,15 @@ fn every_run_lasts_from_its_start_to_the_end_and_errors_name_the_frame() {
     let frames = |n: usize| (1..=n).map(move |i| item(i, FrameBuf::new(vec![0; 12], 4, 3, PixelFormat::Gray8)));
     let init = BBox::new(0.0, 0.0, 2.0, 2.0);
     let starts = [Start { frame: 0, init }, Start { frame: 3, init: init.translated(1.0, 0.0) }];
-    let traces = run_sequence(&drift("drift", 2.0), "s", &starts, frames(5), &|| ()).unwrap();
+    let traces = run_sequence(&drift("drift", 2.0), "s", &starts, frames(5), &|| Ok(())).unwrap();
     assert_eq!((traces[0].boxes.len(), traces[0].boxes[4].x), (5, 8.0));
     assert_eq!(traces[1].boxes.iter().map(|b| b.x).collect::<Vec<_>>(), [1.0, 3.0]);
 
     let infinite = drift("infinite", f64::INFINITY);
-    let error = run_sequence(&infinite, "Deer", &starts[..1], frames(3), &|| ()).unwrap_err().to_string();
+    let error = run_sequence(&infinite, "Deer", &starts[..1], frames(3), &|| Ok(())).unwrap_err().to_string();
     assert!(error.contains("Deer, infinite, run from frame 1, at frame 2"), "{error}");
     let broken = frames(1).chain([item(2, Err(Error::Decode { path: "0002.jpg".into(), reason: "cut".into() }))]);
-    let error = run_sequence(&drift("drift", 2.0), "Deer", &starts[..1], broken, &|| ()).unwrap_err().to_string();
+    let error = run_sequence(&drift("drift", 2.0), "Deer", &starts[..1], broken, &|| Ok(())).unwrap_err().to_string();
     assert!(error.contains("0002.jpg"), "{error}");
 }
 
@@ -171,9 +171,24 @@ fn results_stand_beside_runs_and_need_the_one_pass_protocol() {
     assert!(report.warnings.iter().any(|w| w.contains("20 rows for 25 frames")), "{:?}", report.warnings);
     for protocol in [Protocol::Tre, Protocol::Sre] {
         evaluation.protocol = protocol;
-        let error = evaluation.run(out.path(), 1, &|_| ()).unwrap_err();
+        let error = evaluation.run(out.path(), 1, &CancelToken::default(), &|_| ()).unwrap_err();
         assert!(matches!(error, Error::Parameter { name: "results", .. }), "{error}");
     }
+}
+
+#[test]
+fn a_cancelled_evaluation_keeps_the_finished_runs() {
+    let (data, out, cancel) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), CancelToken::default());
+    dataset(data.path());
+    let evaluation = evaluation(data.path(), Protocol::Ope);
+    let watch = |event: Event<'_>| {
+        if matches!(event, Event::Finished { .. }) {
+            cancel.cancel();
+        }
+    };
+    assert!(matches!(evaluation.run(out.path(), 1, &cancel, &watch), Err(Error::Cancelled)));
+    // Of the longest sequence, which is the first.
+    assert_eq!(run(&evaluation, out.path(), 1).0, 2 * (9 + 25 + 6) - 25);
 }
 
 #[test]

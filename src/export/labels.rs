@@ -36,14 +36,15 @@ impl Labels {
     /// # Errors
     /// What cannot be read or understood.
     pub fn read(path: &Path, size: impl FnOnce() -> Option<(usize, usize)>) -> Wrong<Option<Self>> {
-        let sized = |shares: Vec<Found>| {
+        let sized = |shares: &dyn Fn(f64) -> Wrong<Vec<Found>>| {
             let (width, height) = size().ok_or("its boxes are shares of the frame's size: give that size")?;
-            let mut targets = gather(shares)?;
-            targets.iter_mut().for_each(|target| target.scale(width as f64, height as f64));
+            let (width, height) = (width as f64, height as f64);
+            let mut targets = gather(shares(width / height)?)?;
+            targets.iter_mut().for_each(|target| target.scale(width, height));
             Ok(Some(Self { targets, document: None }))
         };
         if path.is_dir() {
-            return sized(yolo(path)?);
+            return sized(&|_| yolo(path));
         }
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
         let text = text.trim_start_matches('\u{feff}').trim();
@@ -57,7 +58,9 @@ impl Labels {
                         return Ok(Some(Self { targets: document.targets.clone(), document: Some(document) }));
                     }
                     Some(one) if one.get("images").is_some() => coco(one),
-                    Some(one) if one.pointer("/0/data").is_some() => return sized(label_studio(&one[0])?),
+                    Some(one) if one.pointer("/0/data").is_some() => {
+                        return sized(&|aspect| label_studio(&one[0], aspect));
+                    }
                     _ => lines(values),
                 }
             }
@@ -221,7 +224,8 @@ fn cvat_xml(text: &str) -> Wrong<Vec<Found>> {
     Ok(all)
 }
 
-fn label_studio(task: &Value) -> Wrong<Vec<Found>> {
+/// The boxes of a task, as shares of frames whose width is `aspect` times their height.
+fn label_studio(task: &Value, aspect: f64) -> Wrong<Vec<Found>> {
     let annotations = ["annotations", "predictions"].map(|name| &task[name][0]["result"]);
     let regions = annotations.iter().find_map(|regions| regions.as_array()).ok_or("a task without regions")?;
     let mut all = Vec::new();
@@ -234,7 +238,11 @@ fn label_studio(task: &Value) -> Wrong<Vec<Found>> {
             let ([Some(x), Some(y), Some(w), Some(h)], Some(frame)) = (sides, number(&shape["frame"])) else {
                 return Err(format!("region {}: a box needs frame, x, y, width and height", region["id"]));
             };
-            let bbox = Some([x, y, w, h].map(|percents| percents / 100.0).into());
+            let [x, y, w, h] = [x, y, w, h].map(|percents| percents / 100.0);
+            // Turned about x, y; the box is the upright one with the same middle.
+            let (sin, cos) = libm::sincos(shape["rotation"].as_f64().unwrap_or_default().to_radians());
+            let (dx, dy) = (((cos - 1.0) * w - sin * h / aspect) / 2.0, ((cos - 1.0) * h + sin * w * aspect) / 2.0);
+            let bbox = Some(BBox::new(x + dx, y + dy, w, h));
             let given = shape["given"] == true;
             let found = Found { id, frame, bbox, given, class: class.clone(), name: name.clone() };
             let gone = (shape["enabled"] == false).then(|| Found { frame: frame + 1, bbox: None, ..found.clone() });

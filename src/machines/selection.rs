@@ -50,7 +50,7 @@ pub fn gaussian_svms(sigmas: &[f64], prices: &[f64]) -> Vec<Candidate> {
 /// # Errors
 /// [`Error::Parameter`] for fewer than two folds; [`Error::Setting`] and [`Error::Parameter`] for a setting out of its
 /// range; [`Error::Samples`] if there are no candidates, the sizes do not fit, a label is neither +1 nor -1, or a class
-/// has fewer samples than there are folds; the error of the last machine if none could be fitted.
+/// has fewer samples than there are folds; the error of the last machine if none could be fitted; [`Error::Cancelled`].
 pub fn cross_validate(
     candidates: &[Candidate],
     samples: ArrayView2<f64>,
@@ -76,6 +76,7 @@ pub fn cross_validate(
         };
         let found: Result<Vec<f64>> = folds.iter().map(|fold| accuracy(&*machine, k.view(), labels, fold)).collect();
         last = Some((kernel, k));
+        crate::cancel::check()?;
         let accuracy = found.map_err(|error| failure = Some(error)).ok();
         scored.push(Scored { candidate, accuracy });
     }

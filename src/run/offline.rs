@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Cause, Halt, Pilot, Session, Step};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::frame::Channels;
 use crate::media::{Demand, Item, Source, Span};
 use crate::tracker::{Estimate, State, Tracker};
@@ -199,7 +199,7 @@ impl Passes<'_> {
                 tracks[outcome.target].extend(estimate.map(|estimate| (step.item.position, estimate)));
             }
             tick();
-            if self.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+            self.cancel.check()
         });
         let mut halt = ended.err();
         for (track, pairs) in tracks.iter_mut().zip(pairs) {

@@ -67,7 +67,7 @@ pub struct SceneFile {
 /// - `scene.json`: a [`SceneFile`] with the exact truth; `command` is the command that made the sequence, if one did.
 ///
 /// `groundtruth_rect.txt` is written last: a folder without it is incomplete. `progress` is called after each frame,
-/// from any thread.
+/// from any thread; its error ends the writing.
 ///
 /// # Errors
 /// [`Error::Parameter`] for a folder that has content. [`Error::Io`] with the path of a file that cannot be written.
@@ -76,7 +76,7 @@ pub fn write_sequence(
     out: &Path,
     format: Format,
     command: Option<String>,
-    progress: impl Fn() + Sync,
+    progress: impl Fn() -> Result<()> + Sync,
 ) -> Result<()> {
     if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Error::parameter("out", out.display(), "the folder is not empty: choose another"));
@@ -90,8 +90,7 @@ pub fn write_sequence(
         let path = out.join("img").join(format.file_name(index));
         let encoded = format.encode(&scene.render(index).0).map_err(|e| Error::io(&path, e))?;
         atomic_file::write(&path, &encoded)?;
-        progress();
-        Ok(())
+        progress()
     })?;
     atomic_file::write(&out.join("groundtruth_rect.txt"), rows.as_bytes())
 }
@@ -164,7 +163,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("new/deep");
         let scene = scene(100);
-        write_sequence(&scene, &out, Format::Png, Some("made by a test".into()), || ()).unwrap();
+        write_sequence(&scene, &out, Format::Png, Some("made by a test".into()), || Ok(())).unwrap();
         assert_eq!(names(&out), ["groundtruth_rect.txt", "img", "scene.json"]);
         let images = names(&out.join("img"));
         assert_eq!((images.len(), images[0].as_str(), images[99].as_str()), (100, "0001.png", "0100.png"));
@@ -192,11 +191,11 @@ mod tests {
     fn a_folder_with_content_stays_as_it_is() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("thesis.tex"), "mine").unwrap();
-        let error = write_sequence(&scene(3), folder.path(), Format::Png, None, || ()).unwrap_err();
+        let error = write_sequence(&scene(3), folder.path(), Format::Png, None, || Ok(())).unwrap_err();
         assert!(matches!(&error, Error::Parameter { name: "out", .. }), "{error}");
         assert_eq!(names(folder.path()), ["thesis.tex"]);
         let file = folder.path().join("thesis.tex");
-        let error = write_sequence(&scene(1), &file, Format::Png, None, || ()).unwrap_err();
+        let error = write_sequence(&scene(1), &file, Format::Png, None, || Ok(())).unwrap_err();
         assert!(matches!(&error, Error::Io { .. }) && error.to_string().contains("thesis.tex"), "{error}");
     }
 }

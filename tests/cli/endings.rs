@@ -61,6 +61,22 @@ fn an_interrupt_completes_the_outputs_and_sets_the_exit_code() {
     }
 }
 
+#[test]
+fn an_interrupt_ends_an_evaluation() {
+    let place = place(1);
+    let still = place.still(3_000);
+    fs::write(still.join("groundtruth.txt"), "40,30,24,32\n".repeat(3_000)).unwrap();
+    let mut command = interruptible();
+    command.args(["eval", "--preset", "paper", "--data"]).arg(still).arg("--out").arg(place.path("out"));
+    let child = command.stderr(Stdio::piped()).spawn().unwrap();
+    while !place.path("out/evaluation.json").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    signal(&child, "INT");
+    let (ended, said) = ended(child, LIMIT);
+    assert!(ended == Some(130) && said.contains("interrupted"), "{ended:?}: {said}");
+}
+
 /// `nohup` keeps a run going.
 #[test]
 fn an_ignored_signal_stays_ignored() {

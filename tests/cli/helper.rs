@@ -69,7 +69,7 @@ pub fn place(frames: usize) -> Place {
     let params =
         SceneParams { frames, width: 160, height: 120, target_width: 24, target_height: 32, ..SceneParams::default() };
     let scene = Scene::new(params).unwrap();
-    write_sequence(&scene, &folder.path().join("seq"), Format::Png, None, || ()).unwrap();
+    write_sequence(&scene, &folder.path().join("seq"), Format::Png, None, || Ok(())).unwrap();
     Place { folder, scene }
 }
 

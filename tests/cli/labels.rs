@@ -71,6 +71,13 @@ fn labels_without_marks_give_every_box() {
         place.run(&format!("--init-file @{file} --preset paper --json @again.json -q")).assert().success();
         assert_eq!(place.json("again.json")["summary"]["states"]["initial"], count, "{file}");
     }
+    // Label Studio turns a box of 16 x 24 pixels about its corner at (64, 24) by a quarter.
+    let shape = json!({ "frame": 1, "x": 40, "y": 20, "width": 10, "height": 20, "rotation": 90 });
+    let mut task = place.json("ls.json");
+    task[0]["predictions"][0]["result"] = json!([{ "type": "videorectangle", "value": { "sequence": [shape] } }]);
+    std::fs::write(place.path("turned.json"), task.to_string()).unwrap();
+    place.run("--init-file @turned.json --preset paper --json @again.json -q").assert().success();
+    assert_eq!(place.json("again.json")["targets"][0]["given"][0]["bbox"], json!([44.0, 20.0, 16.0, 24.0]));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The published boxes score what the literature and an independent scorer say.
 
+use kcf_track::cancel::CancelToken;
 use kcf_track::eval::{Dataset, Evaluation, Protocol, ResultFiles, Toolkit};
 
 use crate::otb;
@@ -20,7 +21,7 @@ fn published_trackers_score_what_is_known() {
     let names: Vec<_> = evaluation.dataset.sequences.iter().map(|s| s.name.clone()).collect();
     assert_eq!(names.len(), 24, "{names:?}, left out {:?}", evaluation.dataset.left_out);
     let none = tempfile::tempdir().unwrap();
-    let report = evaluation.run(none.path(), 1, &|_| ()).unwrap().report;
+    let report = evaluation.run(none.path(), 1, &CancelToken::default(), &|_| ()).unwrap().report;
     assert!(report.left_out.is_empty() && report.warnings.is_empty(), "{:?} {:?}", report.left_out, report.warnings);
     for (name, auc, precision) in known {
         let overall = &report.trackers.iter().find(|t| t.name == name).unwrap().overall;
