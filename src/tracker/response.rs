@@ -30,7 +30,7 @@ pub struct ResponseMap<'a> {
 
 impl ResponseMap<'_> {
     /// Row and column of the element of no motion in the centred map. Of a map that wraps around, as many elements
-    /// stand before it as [`displacement`] reads as negative; a map that does not has as many before it as after,
+    /// stand before it as `displacement` reads as negative; a map that does not has as many before it as after,
     /// or one more.
     pub fn middle(&self) -> (usize, usize) {
         let negative = |n: usize| match self.layout {
