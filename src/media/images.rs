@@ -41,7 +41,7 @@ const MAX_ALLOCATION: u64 = 8 * MAX_PIXELS as u64;
 pub(super) type Encoded = Cursor<Arc<[u8]>>;
 
 /// A frame, and the same picture in colour if the frame is gray and [`Demand::color`] asks for it.
-pub(super) type Decoded = (FrameBuf, Option<FrameBuf>);
+pub(crate) type Decoded = (FrameBuf, Option<FrameBuf>);
 
 /// Extensions of images, in lower case.
 pub(super) const EXTENSIONS: [&str; 11] =
@@ -346,7 +346,7 @@ pub(super) fn holds_several(encoded: Encoded, format: ImageFormat) -> bool {
 }
 
 /// Converts a decoded picture, in colour or gray, to the demanded channels.
-pub(super) fn demanded(picture: FrameBuf, demand: Demand) -> Decoded {
+pub(crate) fn demanded(picture: FrameBuf, demand: Demand) -> Decoded {
     match (demand.channels, picture.as_frame().format()) {
         (Channels::Luma, PixelFormat::Rgb8) => (picture.to_luma(), demand.color.then_some(picture)),
         _ => (picture, None),

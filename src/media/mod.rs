@@ -14,6 +14,8 @@ mod video;
 mod y4m;
 mod yuv;
 
+#[cfg(feature = "synth")]
+pub(crate) use images::demanded;
 pub(crate) use images::{INDEX, file_name, list};
 pub use images::{Images, decode, decode_bytes};
 #[cfg(feature = "cli")]

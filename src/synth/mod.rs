@@ -91,7 +91,7 @@ impl Scene {
             light(&mut canvas, params, t);
         }
         // From sharp to blurred and back, sharp in frame 0.
-        let focus = swing(self.seed(), "focus", 100.0, 160.0, t);
+        let focus = swing(self.params.seed, "focus", 100.0, 160.0, t);
         let sigma = params.blur * focus * focus;
         if sigma > 0.05 {
             defocus(&mut canvas, sigma);
@@ -230,9 +230,8 @@ impl SceneParams {
         let outline = Outline::new(self.target_width, self.target_height);
         let most = self.rotation.min(90.0);
         let steps = most.ceil() as u32;
-        let (w, h) = (0..=steps)
-            .map(|step| outline.half_extent(1.0, f64::from(step).min(most)))
-            .fold((0.0_f64, 0.0_f64), |(w, h), (half_w, half_h)| (w.max(2.0 * half_w), h.max(2.0 * half_h)));
+        let halves = (0..=steps).map(|step| outline.half_extent(1.0, f64::from(step).min(most)));
+        let (w, h) = halves.fold((0.0_f64, 0.0_f64), |(w, h), half| (w.max(2.0 * half.0), h.max(2.0 * half.1)));
         // Between two whole degrees a box exceeds the larger of its neighbours by less than 1.0001.
         let most = (1.0 + self.scale) * if steps == 0 { 1.0 } else { 1.0001 };
         (w * most, h * most)

@@ -63,10 +63,6 @@ impl Scene {
         }
     }
 
-    pub(super) fn seed(&self) -> u64 {
-        self.params.seed.into()
-    }
-
     /// Width and height of the image.
     pub(super) fn image_size(&self) -> (f64, f64) {
         (self.params.width.into(), self.params.height.into())
@@ -75,25 +71,20 @@ impl Scene {
     /// How far the background has moved, in pixels: at most `camera_reach` along each axis.
     pub(super) fn camera(&self, t: f64) -> (f64, f64) {
         let reach = self.params.camera_reach();
-        let (x, y) = path(self.seed(), "camera", 0, self.params.camera, (reach, reach), t);
+        let (x, y) = path(self.params.seed, "camera", 0, self.params.camera, (reach, reach), t);
         (x * reach, y * reach)
     }
 
     /// The pose of the target, which may be leaving the image, away, or coming back.
     pub(super) fn target_pose(&self, t: f64) -> Pose {
         let params = &self.params;
-        let scale = match params.scale {
-            0.0 => 1.0,
-            scale => libm::exp(libm::log(1.0 + scale) * swing(self.seed(), "scale", 90.0, 150.0, t)),
-        };
-        let degrees = match params.rotation {
-            0.0 => 0.0,
-            rotation => rotation * swing(self.seed(), "angle", 70.0, 120.0, t),
-        };
+        let scale = libm::exp(libm::log(1.0 + params.scale) * swing(self.params.seed, "scale", 90.0, 150.0, t));
+        // Adding zero turns -0 into 0.
+        let degrees = params.rotation * swing(self.params.seed, "angle", 70.0, 120.0, t) + 0.0;
         let ((width, _), (mut x, y)) = (self.image_size(), self.on_path(t));
         if params.out_of_view {
             let away = (AWAY + params.hold) / 2.0;
-            let middle = nearest(uniform(&mut stream(self.seed(), "departure", 0), 74.0, 92.0).round(), t);
+            let middle = nearest(uniform(&mut stream(self.params.seed, "departure", 0), 74.0, 92.0).round(), t);
             let gone = smooth_step(away + LEAVE, away, (t - middle).abs());
             let beyond = self.largest.0 / 2.0 + 6.0;
             let outside = if self.on_path(middle).0 < width / 2.0 { -beyond } else { width + beyond };
@@ -107,12 +98,12 @@ impl Scene {
         let ((width, height), jump) = (self.image_size(), self.params.jump);
         let room = |side: f64, largest: f64| (side / 2.0 - largest / 2.0 - 1.0).max(0.0);
         let reach = (room(width, self.largest.0), room(height, self.largest.1));
-        let path = |t| path(self.seed(), "target", 0, self.params.motion, reach, t);
+        let path = |t| path(self.params.seed, "target", 0, self.params.motion, reach, t);
         let (x, y) = path(t);
         let (mut x, mut y) = (x * reach.0, y * reach.1);
         let jumps = ((t + 0.5) / JUMP_EVERY).floor();
         if jump > 0.0 && jumps % 2.0 == 1.0 {
-            let (sin, cos) = sin_cos(90.0 * fraction(bits(self.seed(), "jump", jumps as u64), 0));
+            let (sin, cos) = sin_cos(90.0 * fraction(bits(self.params.seed, "jump", jumps as u64), 0));
             // Towards the middle of the image, so a jump rarely meets the border.
             let (from_x, from_y) = path(jumps * JUMP_EVERY - 0.5);
             x = mirrored(x - jump * cos.copysign(from_x), reach.0);
@@ -126,9 +117,9 @@ impl Scene {
         let ((dx, dy), (width, height)) = (self.camera(t), self.image_size());
         let reach = (width / 2.0, height / 2.0);
         (0..self.params.clutter as u64).map(move |i| {
-            let (x, y) = path(self.seed(), "clutter", i, 0.8 * self.params.motion, reach, t);
-            let turn = uniform(&mut stream(self.seed(), "clutter turn", i), -35.0, 35.0);
-            let degrees = turn + 12.0 * swing(self.seed(), &format!("clutter angle {i}"), 60.0, 140.0, t);
+            let (x, y) = path(self.params.seed, "clutter", i, 0.8 * self.params.motion, reach, t);
+            let turn = uniform(&mut stream(self.params.seed, "clutter turn", i), -35.0, 35.0);
+            let degrees = turn + 12.0 * swing(self.params.seed, &format!("clutter angle {i}"), 60.0, 140.0, t);
             Pose { x: reach.0 * (1.0 + x) + dx, y: reach.1 * (1.0 + y) + dy, scale: 1.0, degrees }
         })
     }
@@ -143,20 +134,17 @@ impl Scene {
         }
         let stay = self.params.hold / 2.0;
         // The target is clear in frame 0, however long the beam stays.
-        let first = uniform(&mut stream(self.seed(), "beam", 0), 34.0, 46.0).round().max(stay + 20.0);
+        let first = uniform(&mut stream(self.params.seed, "beam", 0), 34.0, 46.0).round().max(stay + 20.0);
         let event = nearest(first, t);
         let near = t.clamp(event - stay, event + stay);
-        let bits = bits(self.seed(), "beam", 1 + ((event - first) / PERIOD) as u64);
+        let bits = bits(self.params.seed, "beam", 1 + ((event - first) / PERIOD) as u64);
         let turn = -40.0 + 80.0 * fraction(bits, 0) + if fraction(bits, 1) < 0.4 { 90.0 } else { 0.0 };
         let target = self.target_pose(near);
         let mut pose = Pose { scale: 1.0, degrees: turn, ..target };
         // The beam hides the points closer to its middle line than its half width: a quantile of their distances.
         let (to_image, to_beam) = (target.to_image(), pose.to_object());
-        let distance = |(u, v)| {
-            let (x, y) = to_image(u, v);
-            to_beam(x, y).0.abs()
-        };
-        let mut distances: Vec<f64> = self.target.outline.points(48).map(distance).collect();
+        let points = self.target.outline.points(48).map(|(u, v)| to_image(u, v));
+        let mut distances: Vec<f64> = points.map(|(x, y)| to_beam(x, y).0.abs()).collect();
         distances.sort_unstable_by(f64::total_cmp);
         let place = (self.params.occlusion * distances.len() as f64) as usize;
         let half = distances.get(place).copied().unwrap_or_else(|| distances[distances.len() - 1] + 2.0);
@@ -182,7 +170,7 @@ fn nearest(first: f64, t: f64) -> f64 {
 
 /// A smooth path within -1 to 1 in both directions (Lissajous, with a second harmonic that never closes it). Stretched
 /// by `reach` pixels to each side, it has the root mean square `speed` in pixels per frame.
-fn path(seed: u64, tag: &str, index: u64, speed: f64, reach: (f64, f64), t: f64) -> (f64, f64) {
+fn path(seed: u32, tag: &str, index: u64, speed: f64, reach: (f64, f64), t: f64) -> (f64, f64) {
     // Sums of sines of rates without a common period.
     const RATES: [[f64; 2]; 2] = [[1.0, 2.3], [1.37, 2.9]];
     const STRENGTHS: [f64; 2] = [0.72, 0.28];
@@ -193,16 +181,12 @@ fn path(seed: u64, tag: &str, index: u64, speed: f64, reach: (f64, f64), t: f64)
     let natural = (energy(reach.0, RATES[0]) + energy(reach.1, RATES[1])).sqrt();
     let pace = if natural > 1e-9 { speed / natural } else { 0.0 };
     let mut rng = stream(seed, tag, index);
-    let [x, y] = RATES.map(|rates| {
-        let wave = |i: usize, phase: f64| STRENGTHS[i] * libm::sin(pace * rates[i] * t + phase);
-        let phases = [uniform(&mut rng, 0.0, TAU), uniform(&mut rng, 0.0, TAU)];
-        wave(0, phases[0]) + wave(1, phases[1])
-    });
-    (x, y)
+    let mut wave = |strength: f64, rate: f64| strength * libm::sin(pace * rate * t + uniform(&mut rng, 0.0, TAU));
+    RATES.map(|rates| wave(STRENGTHS[0], rates[0]) + wave(STRENGTHS[1], rates[1])).into()
 }
 
 /// A slow swing from -1 to 1 that is 0 in frame 0, with a period of `lo` to `hi` frames.
-pub(super) fn swing(seed: u64, tag: &str, lo: f64, hi: f64, t: f64) -> f64 {
+pub(super) fn swing(seed: u32, tag: &str, lo: f64, hi: f64, t: f64) -> f64 {
     let mut rng = stream(seed, tag, 0);
     let rate = TAU / uniform(&mut rng, lo, hi);
     let sign = if uniform(&mut rng, -1.0, 1.0) < 0.0 { -1.0 } else { 1.0 };
@@ -248,12 +232,10 @@ impl Outline {
     pub(super) fn half_extent(self, scale: f64, degrees: f64) -> (f64, f64) {
         let (sin, cos) = sin_cos(degrees);
         let support = |u: f64, v: f64| {
+            let (u, v) = ((self.a * u).abs(), (self.b * v).abs());
+            let sum = || libm::pow(u, 4.0 / 3.0) + libm::pow(v, 4.0 / 3.0);
             // At right angles the power would only round what is exact.
-            if u == 0.0 || v == 0.0 {
-                return (self.a * u).abs() + (self.b * v).abs();
-            }
-            let sum = libm::pow((self.a * u).abs(), 4.0 / 3.0) + libm::pow((self.b * v).abs(), 4.0 / 3.0);
-            libm::pow(sum, 0.75)
+            if u == 0.0 || v == 0.0 { u + v } else { libm::pow(sum(), 0.75) }
         };
         (scale * support(cos, sin), scale * support(sin, cos))
     }
@@ -265,11 +247,8 @@ impl Outline {
         let (u3, v3) = (u * u * u, v * v * v);
         let (fourth, margin) = (u3 * u + v3 * v, 0.7072 * width / self.a.min(self.b));
         // Most points are so far from the outline that their side follows without a root.
-        if fourth < (1.0 - margin).powi(4) {
-            return 1.0;
-        }
-        if fourth > (1.0 + margin).powi(4) {
-            return 0.0;
+        if fourth < (1.0 - margin).powi(4) || fourth > (1.0 + margin).powi(4) {
+            return f64::from(u8::from(fourth < 1.0));
         }
         let radius = fourth.sqrt().sqrt();
         // To first order the distance to the outline is (radius - 1) over the length of radius' gradient.
@@ -328,22 +307,17 @@ impl Pose {
 pub(super) fn sin_cos(degrees: f64) -> (f64, f64) {
     let turns = (degrees / 90.0).round();
     let (sin, cos) = libm::sincos((degrees - turns * 90.0).to_radians());
-    match turns.rem_euclid(4.0) as u8 {
-        0 => (sin, cos),
-        1 => (cos, -sin),
-        2 => (-sin, -cos),
-        _ => (-cos, sin),
-    }
+    [(sin, cos), (cos, -sin), (-sin, -cos), (-cos, sin)][turns.rem_euclid(4.0) as usize % 4]
 }
 
 /// A generator for one purpose (`tag`) and one item of it (`index`, a frame or an object).
-pub(super) fn stream(seed: u64, tag: &str, index: u64) -> Pcg64Mcg {
-    let mixed = tag.bytes().fold(mix(seed), |hash, byte| mix(hash ^ u64::from(byte)));
+pub(super) fn stream(seed: u32, tag: &str, index: u64) -> Pcg64Mcg {
+    let mixed = tag.bytes().fold(mix(seed.into()), |hash, byte| mix(hash ^ u64::from(byte)));
     Pcg64Mcg::seed_from_u64(mix(mixed ^ index))
 }
 
 /// 64 random bits for one purpose.
-pub(super) fn bits(seed: u64, tag: &str, index: u64) -> u64 {
+pub(super) fn bits(seed: u32, tag: &str, index: u64) -> u64 {
     stream(seed, tag, index).next_u64()
 }
 

@@ -49,48 +49,44 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    pub(super) fn new(width: usize, height: usize) -> Self {
-        Self { width, height, pixels: vec![[0.0; 3]; width * height] }
-    }
-
-    /// Paints a texture, rounded to bytes, rows in parallel; `paint` gets the centre of each pixel.
-    fn paint(width: usize, height: usize, paint: impl Fn(f64, f64) -> Color + Sync) -> Self {
-        let mut canvas = Self::new(width, height);
-        canvas.pixels.par_chunks_mut(width).enumerate().for_each(|(row, line)| {
-            for (column, pixel) in line.iter_mut().enumerate() {
-                let color = paint(column as f64 + 0.5, row as f64 + 0.5);
-                *pixel = each(|c| f32::from((color[c] + 0.5) as u8));
-            }
+    /// The colours that `color` gives to each column and row, rows in parallel.
+    fn from_fn(width: usize, height: usize, color: impl Fn(i64, i64) -> Color + Sync) -> Self {
+        let mut pixels = vec![[0.0; 3]; width * height];
+        pixels.par_chunks_mut(width).enumerate().for_each(|(row, line)| {
+            line.iter_mut().zip(0..).for_each(|(pixel, column)| *pixel = color(column, row as i64));
         });
-        canvas
+        Self { width, height, pixels }
     }
 
-    /// Lays something over the pixels within `area`: `ink` gives its opacity (0 to 1) and colour at a point of the
-    /// image. A pixel gets the mean of 4 x 4 samples.
-    fn lay(&mut self, area: BBox, ink: impl Fn(f64, f64) -> (f64, Color)) {
+    /// Paints a texture, rounded to bytes; `paint` gets the centre of each pixel.
+    fn paint(width: usize, height: usize, paint: impl Fn(f64, f64) -> Color + Sync) -> Self {
+        Self::from_fn(width, height, |column, row| {
+            let color = paint(column as f64 + 0.5, row as f64 + 0.5);
+            each(|c| f32::from((color[c] + 0.5) as u8))
+        })
+    }
+
+    /// Lays something over the pixels within `area` and `margin` pixels around it: `ink` gives its opacity (0 to 1) and
+    /// colour at a point of the image. A pixel gets the mean of 4 x 4 samples.
+    fn lay(&mut self, area: BBox, margin: f64, ink: impl Fn(f64, f64) -> (f64, Color)) {
         const SAMPLES: u32 = 4;
         const PART: f64 = 1.0 / SAMPLES as f64;
         // Casts from float saturate, so an area outside of the image is an empty range.
-        let (left, top) = (area.x.floor().max(0.0) as usize, area.y.floor().max(0.0) as usize);
-        let right = ((area.x + area.w).ceil().max(0.0) as usize).min(self.width);
-        let bottom = ((area.y + area.h).ceil().max(0.0) as usize).min(self.height);
+        let (left, top) = ((area.x - margin).floor() as usize, (area.y - margin).floor() as usize);
+        let right = ((area.x + area.w + margin).ceil() as usize).min(self.width);
+        let bottom = ((area.y + area.h + margin).ceil() as usize).min(self.height);
+        let place = |pixel: usize, sample: u32| pixel as f64 + (f64::from(sample) + 0.5) * PART;
         for (row, column) in (top..bottom).flat_map(|row| (left..right).map(move |column| (row, column))) {
             let (mut cover, mut sum) = (0.0_f64, [0.0_f32; 3]);
             for sample in 0..SAMPLES * SAMPLES {
-                let dx = (f64::from(sample % SAMPLES) + 0.5) * PART;
-                let dy = (f64::from(sample / SAMPLES) + 0.5) * PART;
-                let (alpha, color) = ink(column as f64 + dx, row as f64 + dy);
-                if alpha > 0.0 {
-                    cover += alpha;
-                    sum = each(|c| sum[c] + color[c] * alpha as f32);
-                }
+                let (alpha, color) = ink(place(column, sample % SAMPLES), place(row, sample / SAMPLES));
+                cover += alpha;
+                sum = each(|c| sum[c] + color[c] * alpha as f32);
             }
-            if cover > 0.0 {
-                let weight = (PART * PART) as f32;
-                let rest = 1.0 - cover as f32 * weight;
-                let pixel = &mut self.pixels[row * self.width + column];
-                *pixel = each(|c| pixel[c] * rest + sum[c] * weight);
-            }
+            let weight = (PART * PART) as f32;
+            let rest = 1.0 - cover as f32 * weight;
+            let pixel = &mut self.pixels[row * self.width + column];
+            *pixel = each(|c| pixel[c] * rest + sum[c] * weight);
         }
     }
 
@@ -98,7 +94,7 @@ impl Canvas {
     pub(super) fn lay_beam(&mut self, beam: Beam) {
         let (dark, light) = (rgb(0x34363c), rgb(0xd6d0c4));
         let (to_beam, stripe) = (beam.pose.to_object(), (1.6 * beam.half).clamp(8.0, 48.0));
-        self.lay(BBox::new(0.0, 0.0, self.width as f64, self.height as f64), |x, y| {
+        self.lay(BBox::new(0.0, 0.0, self.width as f64, self.height as f64), 0.0, |x, y| {
             let (distance, along) = to_beam(x, y);
             if distance.abs() > beam.half {
                 return (0.0, dark);
@@ -134,29 +130,24 @@ impl Canvas {
         let (column, row) = (left.floor() as i64, top.floor() as i64);
         let (across, down) = (catmull_rom((left - left.floor()) as f32), catmull_rom((top - top.floor()) as f32));
         // The shift is the same for all pixels, so the rows are interpolated first.
-        let mut rows = Self::new(width, height + 3);
-        for (at, pixel) in rows.pixels.iter_mut().enumerate() {
-            let (x, y) = (column - 1 + (at % width) as i64, row - 1 + (at / width) as i64);
-            *pixel = weighted(|k| self.at(x + k as i64, y), across);
-        }
-        let mut cut = Self::new(width, height);
-        for (at, pixel) in cut.pixels.iter_mut().enumerate() {
-            let sum = weighted(|k| rows.pixels[at + k * width], down);
-            *pixel = each(|c| sum[c].clamp(0.0, 255.0));
-        }
-        cut
+        let line = |x, y| weighted(|k| self.at(column - 1 + x + k, row - 1 + y), across);
+        let lines = Self::from_fn(width, height + 3, line);
+        Self::from_fn(width, height, |x, y| {
+            let sum = weighted(|k| lines.at(x, y + k), down);
+            each(|c| sum[c].clamp(0.0, 255.0))
+        })
     }
 
     /// Rounds to bytes.
     pub(super) fn to_image(&self) -> RgbImage {
         RgbImage::from_fn(self.width as u32, self.height as u32, |x, y| {
-            Rgb(self.pixels[y as usize * self.width + x as usize].map(|value| (value + 0.5) as u8))
+            Rgb(self.at(x.into(), y.into()).map(|value| (value + 0.5) as u8))
         })
     }
 }
 
 /// The sum of four colours times their weights.
-fn weighted(tap: impl Fn(usize) -> Color, weights: [f32; 4]) -> Color {
+fn weighted(tap: impl Fn(i64) -> Color, weights: [f32; 4]) -> Color {
     let taps = [tap(0), tap(1), tap(2), tap(3)];
     each(|c| taps[0][c] * weights[0] + taps[1][c] * weights[1] + taps[2][c] * weights[2] + taps[3][c] * weights[3])
 }
@@ -218,8 +209,8 @@ const LANDSCAPES: [[u32; 8]; 4] = [
 
 /// A band of asphalt that winds through the picture.
 struct Road {
-    sin: f64,
-    cos: f64,
+    /// Sine and cosine of its direction.
+    turn: (f64, f64),
     offset: f64,
     swing: f64,
     length: f64,
@@ -229,8 +220,9 @@ struct Road {
 impl Road {
     /// Signed distance of a point from the middle of the road, and the place along it, in pixels.
     fn across(&self, x: f64, y: f64) -> (f64, f64) {
-        let along = x * self.cos + y * self.sin;
-        (x * self.sin - y * self.cos - self.offset + self.swing * libm::sin(along / self.length), along)
+        let (sin, cos) = self.turn;
+        let along = x * cos + y * sin;
+        (x * sin - y * cos - self.offset + self.swing * libm::sin(along / self.length), along)
     }
 }
 
@@ -249,8 +241,7 @@ pub(super) fn paint_ground(params: &SceneParams, margin: usize) -> Canvas {
     let (width, height) = (params.width as usize + 2 * margin, params.height as usize + 2 * margin);
     let area = f64::from(params.width) * f64::from(params.height);
     let unit = (area / (320.0 * 240.0)).sqrt().clamp(0.4, 8.0);
-    let seed = params.seed.into();
-    let mut rng = stream(seed, "ground", 0);
+    let mut rng = stream(params.seed, "ground", 0);
     let landscape = LANDSCAPES[uniform(&mut rng, 0.0, 4.0) as usize];
     let first = uniform(&mut rng, 0.0, 360.0);
     let roads = [0.0, 1.0].map(|i| {
@@ -258,15 +249,14 @@ pub(super) fn paint_ground(params: &SceneParams, margin: usize) -> Canvas {
         // Each road passes near the middle of the picture.
         let (x, y) = (width as f64 * uniform(&mut rng, 0.25, 0.75), height as f64 * uniform(&mut rng, 0.25, 0.75));
         Road {
-            sin,
-            cos,
+            turn: (sin, cos),
             offset: x * sin - y * cos,
             swing: unit * uniform(&mut rng, 8.0, 22.0),
             length: unit * uniform(&mut rng, 34.0, 60.0),
             half: unit * uniform(&mut rng, 13.0, 19.0),
         }
     });
-    let ground = Ground { seed: bits(seed, "ground lattice", 0), unit, roads, colors: landscape.map(rgb) };
+    let ground = Ground { seed: bits(params.seed, "ground lattice", 0), unit, roads, colors: landscape.map(rgb) };
     Canvas::paint(width, height, |x, y| ground.color(x, y))
 }
 
@@ -276,13 +266,10 @@ impl Ground {
         let patches = fractal(self.seed, u / 70.0, v / 70.0, 4);
         let grain = fractal(self.seed ^ 0x51, u / 7.0, v / 7.0, 3);
         let [low, high, ..] = self.colors;
-        let mut color = blend(low, high, smooth_step(-0.25, 0.3, patches));
-        color = shade(color, 1.0 + 0.30 * grain);
-        color = self.paving(color, u, v, grain);
-        for road in &self.roads {
-            color = self.road(color, road, x, y, grain);
-        }
-        self.things(color, u, v)
+        let soil = shade(blend(low, high, smooth_step(-0.25, 0.3, patches)), 1.0 + 0.30 * grain);
+        let paved = self.paving(soil, u, v, grain);
+        let crossed = self.roads.iter().fold(paved, |below, road| self.road(below, road, x, y, grain));
+        self.things(crossed, u, v)
     }
 
     /// Slabs where a slow noise is high: checks with joints.
@@ -290,9 +277,6 @@ impl Ground {
         const SLAB: f64 = 15.0;
         let inside = fractal(self.seed ^ 0xa7, u / 95.0, v / 95.0, 2);
         let cover = smooth_step(0.10, 0.125, inside);
-        if cover <= 0.0 {
-            return below;
-        }
         let (column, row) = ((u / SLAB).floor(), (v / SLAB).floor());
         let bits = lattice(self.seed ^ 0x3c, column as i64, row as i64);
         let slab = self.colors[2 + ((column + row).rem_euclid(2.0)) as usize % 2];
@@ -305,13 +289,9 @@ impl Ground {
     }
 
     fn road(&self, below: Color, road: &Road, x: f64, y: f64, grain: f64) -> Color {
-        let (across, along) = road.across(x, y);
+        let (pixel, (across, along)) = (self.unit, road.across(x, y));
         let distance = across.abs();
-        let pixel = self.unit;
         let cover = 1.0 - smooth_step(road.half - 0.6 * pixel, road.half + 0.6 * pixel, distance);
-        if cover <= 0.0 {
-            return below;
-        }
         let [.., asphalt, white, _, _] = self.colors;
         let mut color = shade(asphalt, 1.0 + 0.16 * grain);
         let line =
@@ -331,19 +311,17 @@ impl Ground {
         for (dx, dy) in (-1..2).flat_map(|dy| (-1..2).map(move |dx| (dx, dy))) {
             let (cx, cy) = (column as i64 + dx, row as i64 + dy);
             let bits = lattice(self.seed ^ 0x77, cx, cy);
-            if fraction(bits, 0) > 0.42 {
-                continue;
-            }
             let bush = fraction(bits, 0) < 0.2;
             let x = (cx as f64 + 0.15 + 0.7 * fraction(bits, 1)) * CELL;
             let y = (cy as f64 + 0.15 + 0.7 * fraction(bits, 2)) * CELL;
             // Roads are kept free, except for bushes and stones at their edge.
             let (px, py) = (x * self.unit, y * self.unit);
-            if self.roads.iter().any(|road| road.across(px, py).0.abs() < road.half + 2.0 * self.unit) {
+            let near = |road: &Road| road.across(px, py).0.abs() < road.half + 2.0 * self.unit;
+            if fraction(bits, 0) > 0.42 || self.roads.iter().any(near) {
                 continue;
             }
-            let radius = if bush { 6.0 + 7.0 * fraction(bits, 3) } else { 3.5 + 4.5 * fraction(bits, 3) };
-            let ragged = if bush { 0.32 } else { 0.12 };
+            let [smallest, more, ragged, rough] = if bush { [6.0, 7.0, 0.32, 0.55] } else { [3.5, 4.5, 0.12, 0.18] };
+            let (radius, own) = (smallest + more * fraction(bits, 3), self.colors[if bush { 7 } else { 6 }]);
             let reach = |px: f64, py: f64| {
                 let wobble = gradient(bits, px / (radius * 0.7), py / (radius * 0.7));
                 (px * px + py * py).sqrt() / radius + ragged * wobble
@@ -351,14 +329,10 @@ impl Ground {
             let shadow = smooth_step(1.25, 0.85, reach(u - x - 0.22 * radius, v - y - 0.28 * radius));
             color = shade(color, 1.0 - 0.42 * shadow);
             let inside = smooth_step(1.0 + 0.7 / radius, 1.0 - 0.7 / radius, reach(u - x, v - y));
-            if inside > 0.0 {
-                // Light from the upper left, as for the shadow.
-                let light = 1.0 - 0.38 * ((u - x) + (v - y)) / radius;
-                let speckle = fractal(bits, u / 3.2, v / 3.2, 2);
-                let own = self.colors[if bush { 7 } else { 6 }];
-                let rough = if bush { 0.55 } else { 0.18 };
-                color = blend(color, shade(own, light * (1.0 + rough * speckle)), inside);
-            }
+            // Light from the upper left, as for the shadow.
+            let light = 1.0 - 0.38 * ((u - x) + (v - y)) / radius;
+            let texture = 1.0 + rough * fractal(bits, u / 3.2, v / 3.2, 2);
+            color = blend(color, shade(own, light * texture), inside);
         }
         color
     }
@@ -380,7 +354,7 @@ impl Sprite {
         const MAX_TEXELS: f64 = 4e6;
         let (width, height) = (f64::from(params.target_width), f64::from(params.target_height));
         let density = (MAX_TEXELS / (width * height)).sqrt().clamp(0.25, 2.0);
-        let car = Car::new(params.seed.into(), likeness);
+        let car = Car::new(params.seed, likeness);
         let (columns, rows) = ((width * density).ceil(), (height * density).ceil());
         let texture = Canvas::paint(columns as usize, rows as usize, |x, y| {
             let (u, v) = (2.0 * x / columns - 1.0, 2.0 * y / rows - 1.0);
@@ -398,23 +372,18 @@ impl Sprite {
         let depth = 0.07 * a.min(b) * pose.scale;
         let cast = Pose { x: pose.x + depth, y: pose.y + 1.4 * depth, ..pose };
         let to_object = cast.to_object();
-        canvas.lay(grown(cast.bbox(self.outline), 3.0 + 3.0 * depth), |x, y| {
+        canvas.lay(cast.bbox(self.outline), 3.0 + 3.0 * depth, |x, y| {
             let (u, v) = to_object(x, y);
             (0.45 * self.outline.coverage(u, v, SOFT * (1.0 + 3.0 * depth / pose.scale)), rgb(0x121218))
         });
         let to_object = pose.to_object();
-        canvas.lay(grown(pose.bbox(self.outline), 2.0), |x, y| {
+        canvas.lay(pose.bbox(self.outline), 2.0, |x, y| {
             let (u, v) = to_object(x, y);
             let alpha = self.outline.coverage(u, v, SOFT);
             let texel = || self.texture.linear((u + a) * self.density, (v + b) * self.density);
             (alpha, if alpha > 0.0 { texel() } else { [0.0; 3] })
         });
     }
-}
-
-/// A box with `by` pixels more on every side.
-fn grown(area: BBox, by: f64) -> BBox {
-    BBox::new(area.x - by, area.y - by, area.w + 2.0 * by, area.h + 2.0 * by)
 }
 
 /// The look of a car in coordinates -1 to 1 across (`u`) and along (`v`, the front is at -1).
@@ -427,7 +396,7 @@ struct Car {
 }
 
 impl Car {
-    fn new(seed: u64, likeness: u64) -> Self {
+    fn new(seed: u32, likeness: u64) -> Self {
         const BODIES: [u32; 5] = [0xce2c26, 0xe88a1a, 0x226cc4, 0xecc42c, 0xa44ecc];
         let body = |rng: &mut _| rgb(BODIES[uniform(rng, 0.0, 5.0) as usize]);
         let own = body(&mut stream(seed, "car", 0));
@@ -449,7 +418,6 @@ impl Car {
 
     fn color(&self, u: f64, v: f64, aspect: f64) -> Color {
         let side = u.abs();
-        let glass = rgb(0x263446);
         let mut color = shade(self.body, 1.0 + 0.08 * fractal(self.seed, u * 5.0, v * 5.0, 2));
         // Rounded flanks, darker towards the rim, lighter where the light comes from.
         color = shade(color, 1.08 - 0.14 * u - 0.08 * v - 0.34 * smooth_step(0.72, 1.0, side));
@@ -463,7 +431,7 @@ impl Car {
         let roof = window(side, 0.56, 0.03) * window_between(v, -0.16, 0.42, 0.025);
         let shine = smooth_step(0.10, 0.02, (u * 0.8 + v + 0.1 - 0.25).abs());
         let pillars = smooth_step(0.03, 0.015, (v - 0.12).abs());
-        let pane = blend(blend(glass, rgb(0x96b0c8), 0.6 * shine), self.body, pillars);
+        let pane = blend(blend(rgb(0x263446), rgb(0x96b0c8), 0.6 * shine), self.body, pillars);
         let panel = blend(shade(self.body, 1.15 - 0.10 * u), self.trim, stripe);
         color = blend(color, pane, cabin);
         color = blend(color, panel, roof);
@@ -499,7 +467,7 @@ fn window_between(value: f64, lo: f64, hi: f64, soft: f64) -> f64 {
 /// change in frame 0.
 pub(super) fn light(canvas: &mut Canvas, params: &SceneParams, t: f64) {
     let strength = params.illumination;
-    let swing = |tag, lo, hi| swing(params.seed.into(), tag, lo, hi, t);
+    let swing = |tag, lo, hi| swing(params.seed, tag, lo, hi, t);
     let gain = 1.0 + 0.35 * strength * swing("gain", 80.0, 130.0);
     let offset = 24.0 * strength * swing("offset", 60.0, 100.0);
     let gamma = libm::exp(0.5 * strength * swing("gamma", 90.0, 140.0));
@@ -513,21 +481,19 @@ pub(super) fn light(canvas: &mut Canvas, params: &SceneParams, t: f64) {
         let step = place as usize;
         curve[step] + (curve[step + 1] - curve[step]) * (place - step as f32)
     };
-    let (width, height) = (canvas.width as f64, canvas.height as f64);
-    for (row, line) in canvas.pixels.chunks_mut(canvas.width).enumerate() {
-        for (column, pixel) in line.iter_mut().enumerate() {
-            let tilt = tilt_x * ((column as f64 + 0.5) / width - 0.5) + tilt_y * ((row as f64 + 0.5) / height - 0.5);
-            let gain = (gain * (1.0 + tilt)) as f32;
-            *pixel = each(|c| (gain * bent(pixel[c]) + offset as f32).clamp(0.0, 255.0));
-        }
-    }
+    let place = |at: i64, side: usize| (at as f64 + 0.5) / side as f64 - 0.5;
+    *canvas = Canvas::from_fn(canvas.width, canvas.height, |x, y| {
+        let tilt = tilt_x * place(x, canvas.width) + tilt_y * place(y, canvas.height);
+        let (gain, pixel) = ((gain * (1.0 + tilt)) as f32, canvas.at(x, y));
+        each(|c| (gain * bent(pixel[c]) + offset as f32).clamp(0.0, 255.0))
+    });
 }
 
 /// Adds the sensor's noise of frame `index`.
 ///
 /// It is nearly normal, with tails that end at 3.46: four 16-bit uniforms of one draw, summed, in integers only.
 pub(super) fn add_noise(canvas: &mut Canvas, params: &SceneParams, index: usize) {
-    let mut rng = stream(params.seed.into(), "sensor", index as u64);
+    let mut rng = stream(params.seed, "sensor", index as u64);
     let mut normal = || {
         let bits = rng.next_u64();
         let sum = (0..4).map(|lane| i32::from((bits >> (16 * lane)) as u16)).sum::<i32>();
@@ -545,22 +511,16 @@ pub(super) fn defocus(canvas: &mut Canvas, sigma: f64) {
     let bell = |d: usize| libm::exp(-((d * d) as f64) / (2.0 * sigma * sigma));
     let total = bell(0) + 2.0 * (1..=radius).map(bell).sum::<f64>();
     let weights: Vec<f32> = (0..=radius).map(|d| (bell(d) / total) as f32).collect();
-    let (width, height) = (canvas.width, canvas.height);
-    let smooth = |from: &[Color], at: usize, step: usize, place: usize, count: usize| {
-        let mut sum = each(|c| from[at][c] * weights[0]);
-        for (d, weight) in weights.iter().enumerate().skip(1) {
-            let (back, ahead) = (from[at - d.min(place) * step], from[at + d.min(count - 1 - place) * step]);
-            sum = each(|c| sum[c] + (back[c] + ahead[c]) * weight);
-        }
-        sum
+    let smooth = |from: &Canvas, (dx, dy): (i64, i64)| {
+        Canvas::from_fn(from.width, from.height, |x, y| {
+            let middle = from.at(x, y);
+            (1..).zip(&weights[1..]).fold(each(|c| middle[c] * weights[0]), |sum, (d, weight)| {
+                let (back, ahead) = (from.at(x - d * dx, y - d * dy), from.at(x + d * dx, y + d * dy));
+                each(|c| sum[c] + (back[c] + ahead[c]) * weight)
+            })
+        })
     };
-    let mut across = vec![[0.0; 3]; width * height];
-    for (at, pixel) in across.iter_mut().enumerate() {
-        *pixel = smooth(&canvas.pixels, at, 1, at % width, width);
-    }
-    for (at, pixel) in canvas.pixels.iter_mut().enumerate() {
-        *pixel = smooth(&across, at, width, at / width, height);
-    }
+    *canvas = smooth(&smooth(canvas, (1, 0)), (0, 1));
 }
 
 #[cfg(test)]
@@ -569,8 +529,8 @@ mod tests {
 
     #[test]
     fn half_a_pixel_of_white_is_half_as_bright() {
-        let mut canvas = Canvas::new(4, 1);
-        canvas.lay(BBox::new(0.0, 0.0, 4.0, 1.0), |x, _| (f64::from(u8::from(x < 1.5)), [200.0; 3]));
+        let mut canvas = Canvas::from_fn(4, 1, |_, _| [0.0; 3]);
+        canvas.lay(BBox::new(0.0, 0.0, 4.0, 1.0), 0.0, |x, _| (f64::from(u8::from(x < 1.5)), [200.0; 3]));
         assert_eq!(canvas.pixels.iter().map(|p| p[0]).collect::<Vec<_>>(), [200.0, 100.0, 0.0, 0.0]);
     }
 
@@ -587,7 +547,7 @@ mod tests {
 
     #[test]
     fn defocus_keeps_the_light_and_has_its_width() {
-        let mut canvas = Canvas::new(41, 41);
+        let mut canvas = Canvas::from_fn(41, 41, |_, _| [0.0; 3]);
         canvas.pixels[20 * 41 + 20] = [1000.0; 3];
         defocus(&mut canvas, 2.0);
         let light = |weight: &dyn Fn(f64) -> f64| -> f64 {
@@ -601,7 +561,7 @@ mod tests {
 
     #[test]
     fn noise_has_its_mean_and_strength() {
-        let mut canvas = Canvas::new(200, 100);
+        let mut canvas = Canvas::from_fn(200, 100, |_, _| [0.0; 3]);
         add_noise(&mut canvas, &SceneParams { noise: 5.0, ..SceneParams::default() }, 3);
         let mean = |power: i32| canvas.pixels.iter().map(|p| f64::from(p[1]).powi(power)).sum::<f64>() / 20_000.0;
         assert!(mean(1).abs() < 0.1 && (mean(2).sqrt() - 5.0).abs() < 0.1, "{} {}", mean(1), mean(2));

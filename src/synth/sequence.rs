@@ -4,16 +4,16 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use image::{ExtendedColorType, RgbImage};
+use image::{DynamicImage, ExtendedColorType, RgbImage};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Scene, SceneParams, Truth};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::frame::{Channels, Frame, FrameBuf, PixelFormat};
+use crate::frame::{Frame, FrameBuf};
 use crate::media::annotation::Base;
-use crate::media::{Demand, Info, Item, Source, Span, Stream};
+use crate::media::{Demand, Info, Item, Source, Span, Stream, demanded};
 use crate::{atomic_file, encode};
 
 /// How frames are stored.
@@ -26,18 +26,11 @@ pub enum Format {
     Png,
 }
 
-const QUALITY: u8 = 90;
-
 impl Format {
-    /// The name of frame `index` (0-based).
-    fn file_name(self, index: usize) -> String {
-        format!("{:04}.{}", index + 1, if self == Self::Png { "png" } else { "jpg" })
-    }
-
     fn encode(self, picture: &RgbImage) -> std::io::Result<Vec<u8>> {
         match self {
             // Chroma at full resolution: coarser chroma would blur the target's edge.
-            Self::Jpg => encode::jpeg(&Frame::try_from(picture).map_err(std::io::Error::other)?, QUALITY, false),
+            Self::Jpg => encode::jpeg(&Frame::try_from(picture).map_err(std::io::Error::other)?, 90, false),
             Self::Png => encode::png(picture, picture.dimensions(), ExtendedColorType::Rgb8),
         }
     }
@@ -86,8 +79,9 @@ pub fn write_sequence(
     let (schema, version) = ("kcf-track-scene/1".into(), env!("CARGO_PKG_VERSION").into());
     let file = SceneFile { schema, version, command, params: scene.params().clone(), frames };
     atomic_file::write_json(&out.join("scene.json"), &file)?;
+    let extension = if format == Format::Png { "png" } else { "jpg" };
     (0..scene.frames()).into_par_iter().try_for_each(|index| {
-        let path = out.join("img").join(format.file_name(index));
+        let path = out.join(format!("img/{:04}.{extension}", index + 1));
         let encoded = format.encode(&scene.render(index).0).map_err(|e| Error::io(&path, e))?;
         atomic_file::write(&path, &encoded)?;
         progress()
@@ -97,12 +91,8 @@ pub fn write_sequence(
 
 /// One line of `groundtruth_rect.txt`.
 fn otb_line(truth: &Truth) -> String {
-    if truth.in_view {
-        let [x, y, w, h] = Base::One.to_numbers(&truth.bbox);
-        format!("{x:.4},{y:.4},{w:.4},{h:.4}\n")
-    } else {
-        "0,0,0,0\n".into()
-    }
+    let [x, y, w, h] = Base::One.to_numbers(&truth.bbox);
+    if truth.in_view { format!("{x:.4},{y:.4},{w:.4},{h:.4}\n") } else { "0,0,0,0\n".into() }
 }
 
 impl Source for Scene {
@@ -122,22 +112,13 @@ impl Source for Scene {
     fn stream(&self, span: Span, demand: Demand, _: &CancelToken) -> Result<Stream> {
         let scene = self.clone();
         let last = span.last.map_or(self.frames(), |last| last.min(self.frames()));
-        Ok(Box::new((span.first.max(1)..=last).map(move |position| scene.item(position, demand))))
-    }
-}
-
-impl Scene {
-    fn item(&self, position: usize, demand: Demand) -> Item {
-        let begun = Instant::now();
-        let (picture, _) = self.render(position - 1);
-        let (width, height) = (picture.width() as usize, picture.height() as usize);
-        let rgb = FrameBuf::new(picture.into_raw(), width, height, PixelFormat::Rgb8);
-        let decoded = rgb.map(|rgb| match demand.channels {
-            Channels::Luma => (rgb.to_luma(), demand.color.then_some(rgb)),
-            _ => (rgb, None),
-        });
-        let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
-        Item { name: format!("{position:04}"), ..Item::numbered(position, None, decoded, decode_ms) }
+        Ok(Box::new((span.first.max(1)..=last).map(move |position| {
+            let begun = Instant::now();
+            let picture = DynamicImage::from(scene.render(position - 1).0);
+            let decoded = FrameBuf::try_from(picture).map(|rgb| demanded(rgb, demand));
+            let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
+            Item { name: format!("{position:04}"), ..Item::numbered(position, None, decoded, decode_ms) }
+        })))
     }
 }
 
