@@ -283,25 +283,3 @@ fn what_is_forgotten_is_forgotten_once() {
         assert!(once != taps([None, Some(share), Some(share)]) && once != taps([None; 3]), "{share}");
     }
 }
-
-#[test]
-fn nothing_is_allocated_in_a_frame() {
-    let problem = Problem {
-        size: (12, 10),
-        channels: 33,
-        labels: gaussian(12, 10, 1.0),
-        weights: boxed((12, 10), 1e-3, f32::INFINITY),
-    };
-    let mut filter = problem.filter(Default::default());
-    let used = allocation_counter::measure(|| {
-        for seed in 0..3 {
-            problem.write(&mut filter, seed);
-            filter.respond();
-            filter.learn_again((0.5, -0.25));
-            problem.write(&mut filter, seed);
-            filter.learn();
-            assert!(filter.slow_score_at((0.0, 0.5)).is_finite());
-        }
-    });
-    assert_eq!(used.count_total, 0);
-}

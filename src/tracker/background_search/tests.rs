@@ -153,20 +153,6 @@ fn evidence_and_answers_are_of_the_place_that_is_said() {
 }
 
 #[test]
-fn nothing_is_allocated_in_a_frame() {
-    for params in [BackgroundParams::default(), turning()] {
-        let frames: Vec<Vec<u8>> = (0..6).map(|i| frame(path(3 * i, true).0, 1.0, path(9 * i, true).2)).collect();
-        let mut run = Run::new(&params, &view(&frames[0]), BOX);
-        let used = allocation_counter::measure(|| {
-            for frame in &frames[1..] {
-                run.step(&view(frame));
-            }
-        });
-        assert_eq!(used.count_total, 0);
-    }
-}
-
-#[test]
 fn odd_boxes_and_frames_are_no_panic() {
     let rgb = frame((80.0, 70.0), 1.0, 0.0);
     let (gray, plain) = (gray_of(&rgb), vec![77; 3 * WIDTH * HEIGHT]);

@@ -176,8 +176,8 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
     }
 }
 
-/// An engine that judges by `belief`.
-fn judged(search: &Scripted, confidence: ConfidenceParams, guard: Option<GuardParams>) -> Engine {
+/// An engine with states of this confidence.
+fn with_states(search: &Scripted, confidence: ConfidenceParams, guard: Option<GuardParams>) -> Engine {
     Engine { states: Some(StateMachine::new(confidence)), ..engine(search, guard) }
 }
 
@@ -215,7 +215,7 @@ fn what_is_not_seen_is_lost_where_it_was_and_not_learned() {
 }
 
 #[test]
-fn a_state_is_the_searchs_judgement() {
+fn a_state_is_that_of_the_search() {
     for state in [State::Tracking, State::Uncertain, State::Lost] {
         let search = Scripted { state, ..Scripted::at(START) };
         assert_eq!(engine(&search, None).update(&picture(START).frame()).state, state);
@@ -293,8 +293,8 @@ fn a_target_lost_on_plain_ground_is_searched_elsewhere() {
     let here = Pose::of(target_at(START));
     for blank in [None, Some(here)] {
         let search = Scripted { confidence: Some(0.1), blank, ..Scripted::at(NEARBY) };
-        let belief = ConfidenceParams { lost_after: 2, tiles: 3, ..ConfidenceParams::default() };
-        let mut engine = Engine { states: Some(StateMachine::new(belief)), ..engine(&search, None) };
+        let confidence = ConfidenceParams { lost_after: 2, tiles: 3, ..ConfidenceParams::default() };
+        let mut engine = Engine { states: Some(StateMachine::new(confidence)), ..engine(&search, None) };
         let states = [(); 2].map(|()| {
             engine.pose = here;
             engine.update(&picture(START).frame()).state

@@ -4,7 +4,7 @@ use super::*;
 
 /// A guard that finds the target at [`NEARBY`], and its engine.
 fn guarded(search: &Scripted, confidence: ConfidenceParams) -> Engine {
-    judged(search, confidence, Some(GuardParams { tiles: 0, ..GuardParams::of(MachineKind::Klda) }))
+    with_states(search, confidence, Some(GuardParams { tiles: 0, ..GuardParams::of(MachineKind::Klda) }))
 }
 
 /// The search goes on from there, as one that was never lost.
@@ -34,9 +34,9 @@ fn a_confidence_is_of_the_place_that_the_guard_has_found() {
 /// The guard has moved the search away from the doubtful place.
 #[test]
 fn a_search_that_is_put_elsewhere_counts_its_doubts_anew_there() {
-    let belief = ConfidenceParams { lost_after: 3, tiles: 0, ..ConfidenceParams::default() };
+    let confidence = ConfidenceParams { lost_after: 3, tiles: 0, ..ConfidenceParams::default() };
     let search = Scripted::sure(START, 0.1);
-    let mut engine = guarded(&search, belief);
+    let mut engine = guarded(&search, confidence);
     assert_eq!(engine.update(&picture(START).frame()).state, State::Uncertain);
     let next = picture(NEARBY);
     assert_eq!(engine.update(&next.frame()).state, State::Tracking);

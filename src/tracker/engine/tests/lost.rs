@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn what_is_found_at_the_border_is_found_when_most_of_it_is_seen() {
     let search = Scripted::sure((-13.0, 50.0), 0.9);
-    let mut engine = judged(&Scripted { confidence: Some(0.1), ..search.clone() }, impatient(0), None);
+    let mut engine = with_states(&Scripted { confidence: Some(0.1), ..search.clone() }, impatient(0), None);
     let frame = picture(START);
     assert_eq!(engine.update(&frame.frame()).state, State::Lost);
     engine.search = search.boxed_clone();
@@ -19,7 +19,7 @@ fn what_is_found_at_the_border_is_found_when_most_of_it_is_seen() {
 #[test]
 fn the_box_of_a_lost_target_goes_where_it_may_be() {
     let guess = Some((Pose::of(target_at(NEARBY)), Evidence { confidence: Some(0.4), ..evidence(0.5) }));
-    let mut engine = judged(&Scripted { guess, ..Scripted::sure(START, 0.1) }, impatient(0), None);
+    let mut engine = with_states(&Scripted { guess, ..Scripted::sure(START, 0.1) }, impatient(0), None);
     let estimate = engine.update(&picture(START).frame());
     assert_eq!((estimate.bbox, estimate.state), (target_at(NEARBY), State::Lost));
     assert_eq!((estimate.evidence.peak, estimate.evidence.confidence), (0.5, Some(0.4)));
@@ -31,7 +31,7 @@ fn the_surest_place_elsewhere_is_the_target() {
     let (away, other) = ((180.0, 120.0), (120.0, 30.0));
     for looks in [[(NEARBY, 0.85), (away, 0.95), (other, 0.9)], [(away, 0.95), (NEARBY, 0.85), (other, 0.3)]] {
         let search = Scripted { looks: [(START, 0.1)].into_iter().chain(looks).collect(), ..Scripted::at(START) };
-        let estimate = judged(&search, impatient(3), None).update(&picture(away).frame());
+        let estimate = with_states(&search, impatient(3), None).update(&picture(away).frame());
         assert_eq!((estimate.bbox, estimate.state), (target_at(away), State::Recovered));
         assert_eq!(estimate.evidence.confidence, Some(0.95));
     }
@@ -46,7 +46,7 @@ fn what_is_far_away_must_be_surer_than_what_is_near() {
         (0.1, 0.79, State::Lost),
         (0.1, 0.81, State::Recovered),
     ] {
-        let mut engine = judged(&Scripted::sure(START, 0.1), impatient(1), None);
+        let mut engine = with_states(&Scripted::sure(START, 0.1), impatient(1), None);
         assert_eq!(engine.update(&picture(START).frame()).state, State::Lost);
         let looks = [(START, near), (NEARBY, far)].into();
         engine.search = Scripted { looks, ..Scripted::at(START) }.boxed_clone();
@@ -58,7 +58,7 @@ fn what_is_far_away_must_be_surer_than_what_is_near() {
 #[test]
 fn what_the_long_term_model_does_not_know_is_not_found_elsewhere() {
     let mut search = Scripted { long_term: Some(1.0), ..Scripted::sure(START, 0.9) };
-    let mut engine = judged(&search, impatient(2), None);
+    let mut engine = with_states(&search, impatient(2), None);
     let mut said = |confidence: f64, long_term: f32| {
         (search.confidence, search.long_term) = (Some(confidence), Some(long_term));
         engine.search = search.boxed_clone();
@@ -73,7 +73,7 @@ fn what_the_long_term_model_does_not_know_is_not_found_elsewhere() {
 fn a_round_elsewhere_sees_each_area_once() {
     let cell = (SIZE.0 as f64, SIZE.1 as f64);
     let search = Scripted { cell, ..Scripted::sure(START, 0.1) };
-    judged(&search, impatient(9), None).update(&picture(START).frame());
+    with_states(&search, impatient(9), None).update(&picture(START).frame());
     let (left, right, top, bottom) = (65.0, 195.0, 50.0, 150.0);
     let here = Pose::of(target_at(START));
     let areas = [(right, top), (left, bottom), (right, bottom), (left, top)].map(|center| Call::Look(here.at(center)));
@@ -88,7 +88,7 @@ fn a_search_is_told_where_it_is_moved() {
         let finds = Finds { identity: f64::NEG_INFINITY, frames: 2 };
         let looks = [(START, 0.1), (NEARBY, 0.95), (START, 0.1), (NEARBY, second)].into();
         let search = Scripted { finds, looks, ..Scripted::at(START) };
-        let mut engine = judged(&search, impatient(1), None);
+        let mut engine = with_states(&search, impatient(1), None);
         (0..2).for_each(|_| _ = engine.update(&picture(START).frame()));
         let moved = calls(&search).into_iter().filter(|call| matches!(call, Call::Moved(_)));
         assert!(moved.eq(moves.map(Call::Moved)), "{second}");
@@ -101,7 +101,7 @@ fn each_place_is_searched_at_each_size() {
     let cell = (SIZE.0 as f64 * 2.0 / 3.0, SIZE.1 as f64);
     let finds = Finds { identity: 0.0, frames: 2 };
     let search = Scripted { cell, finds, ..Scripted::sure(START, 0.1) };
-    let mut engine = judged(&search, impatient(2), None);
+    let mut engine = with_states(&search, impatient(2), None);
     (0..9).for_each(|_| _ = engine.update(&picture(START).frame()));
     let looks = calls(&search).into_iter().filter_map(|call| match call {
         Call::Look(pose) if pose.center != target_at(START).center() => Some((pose.center, pose.scale)),
@@ -117,7 +117,7 @@ fn each_place_is_searched_at_each_size() {
 #[test]
 fn a_place_elsewhere_must_be_found_in_several_frames_in_a_row() {
     let search = Scripted { finds: Finds { identity: 0.0, frames: 3 }, ..Scripted::sure(START, 0.1) };
-    let mut engine = judged(&search, impatient(1), None);
+    let mut engine = with_states(&search, impatient(1), None);
     assert_eq!(engine.update(&picture(START).frame()).state, State::Lost);
     let mut look = |elsewhere: f64| {
         let looks = [(START, 0.1), (NEARBY, elsewhere)].into();
@@ -137,7 +137,7 @@ fn what_the_identity_denies_is_not_found_elsewhere() {
     for (identity, state) in [(0.1, State::Lost), (0.3, State::Recovered)] {
         let looks = [(START, 0.1), (NEARBY, 0.9)].into();
         let search = Scripted { finds, identity: Some(identity), looks, ..Scripted::at(START) };
-        assert_eq!(judged(&search, impatient(1), None).update(&picture(START).frame()).state, state);
+        assert_eq!(with_states(&search, impatient(1), None).update(&picture(START).frame()).state, state);
     }
 }
 
@@ -148,7 +148,7 @@ fn a_loss_restores_the_models_of_the_last_certain_frame() {
     let small = Pose { scale: 0.5, ..Pose::of(target_at((10.0, 10.0))) };
     let looks = [(START, 0.9), (NEARBY, 0.1)].into();
     let search = Scripted { saved: Some(small), looks, ..Scripted::sure(NEARBY, 0.1) };
-    let mut engine = judged(&search, ConfidenceParams { lost_after: 2, ..impatient(0) }, None);
+    let mut engine = with_states(&search, ConfidenceParams { lost_after: 2, ..impatient(0) }, None);
     let estimates = [(); 4].map(|()| engine.update(&picture(START).frame()));
     assert_eq!(calls(&search).iter().filter(|call| **call == Call::Restore).count(), 1);
     let center = target_at(START).center();
