@@ -260,7 +260,12 @@ class Children:
                 process.terminate()
 
 
+def one_line(message: Warning | str, *_: object, **__: object) -> str:
+    """A warning without the place of its cause."""
+    return f"{message}\n"
+
+
 def child() -> None:
     """Answer the job on the standard input, in UTF-8; a warning is one line of the standard error."""
-    warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
+    warnings.formatwarning = one_line
     sys.stdout.buffer.write(follow(pickle.loads(sys.stdin.buffer.read())).encode())
