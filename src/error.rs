@@ -27,12 +27,12 @@ pub enum Error {
         /// What the decoder said.
         reason: String,
     },
-    /// A folder is not an image sequence.
+    /// A source cannot be opened or read: a folder without images, a video, a pipe, a program that is missing.
     #[error("{}: {reason}", path.display())]
     Sequence {
-        /// The folder.
+        /// The folder, file, address or program.
         path: PathBuf,
-        /// What is missing or wrong in it.
+        /// What is missing or wrong.
         reason: String,
     },
     /// A network cannot be used.

@@ -45,8 +45,8 @@
 //! # }
 //! ```
 //!
-//! With the feature `files`, a [`run::Session`] follows any number of targets: `add` begins one, and `feed` takes a frame
-//! in memory. [`media::Sequence`] reads a folder of images with its truth; [`media::Prefetch`] decodes them ahead.
+//! A [`run::Session`] follows any number of targets: `add` begins one, and `feed` takes a frame in memory. With the feature
+//! `files`, [`media::Sequence`] reads a folder of images with its truth; [`media::Prefetch`] decodes them ahead.
 //!
 //! # Boxes and states
 //! A [`BBox`] is `x, y, w, h` in pixels: the top-left corner, counted from 0, and the size. Every [`Estimate`] has a box

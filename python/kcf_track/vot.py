@@ -39,10 +39,12 @@ def serve(preset: Preset, settings: dict[str, Any]) -> None:
 
 
 def answer(tracker: Tracker) -> tuple[Any, dict[str, float]]:
-    """The box and its confidence, or its peak-to-sidelobe ratio without a calibration."""
+    """The box and its confidence: 1 of a given box, the peak-to-sidelobe ratio without a calibration."""
     estimate = tracker.estimate
     assert estimate is not None
-    confidence = estimate.evidence["psr"] if estimate.confidence is None else estimate.confidence
+    confidence = 1.0 if estimate.state == "initial" else estimate.confidence
+    if confidence is None:
+        confidence = estimate.evidence["psr"]
     return Rectangle.create(*estimate.box), {"confidence": confidence}
 
 

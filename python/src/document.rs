@@ -2,19 +2,18 @@
 
 use std::path::PathBuf;
 
-use kcf_track::Document;
+use kcf_track::{Document, Error};
 use pyo3::prelude::*;
 
-use crate::error::{Raise, exception};
+use crate::error::{Raise, exception, raise};
 use crate::pixels::{Order, Pixels, array};
 use crate::tracker::order_of;
 
 /// The JSON document of a run, or of labels in any format, of frames with this width and height.
 #[pyfunction]
 pub fn read_document(py: Python<'_>, path: PathBuf, size: Option<(usize, usize)>) -> PyResult<String> {
-    if !path.exists() {
-        let message = format!("{}: no such file or folder", path.display());
-        return Err(exception(py, "MissingFileError", message));
+    if !path.is_dir() {
+        std::fs::File::open(&path).map_err(|source| raise(py, &Error::io(&path, source)))?;
     }
     let text = py.detach(|| Document::open(&path, size).and_then(|document| document.to_json()));
     text.map_err(|reason| exception(py, "FormatError", format!("{}: {reason}", path.display())))

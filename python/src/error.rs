@@ -72,7 +72,7 @@ pub fn interruptible<T: Send + 'static>(
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Python::attach(|py| exception(py, "StateError", "a thread panicked".into())));
+                    return Err(Python::attach(|py| exception(py, "Error", "a thread panicked".into())));
                 }
             }
         }

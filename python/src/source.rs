@@ -113,7 +113,7 @@ impl Source {
     /// Warnings, such as rows of the truth that do not match the images.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.inner.info().warnings.iter().map(|warning| warning.replace("--target N", "target=N")).collect()
+        self.inner.info().warnings.clone()
     }
 
     /// The true box of the frame at ``position``; None where there is none.

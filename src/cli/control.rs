@@ -147,6 +147,8 @@ fn read_lines(mut input: impl BufRead, lines: &SyncSender<Line>, quit: &CancelTo
         line.clear();
         match input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
+            // The rest of a line that is too long is no command.
+            Ok(_) if !line.ends_with(b"\n") => drop(input.skip_until(b'\n')),
             Ok(_) => {}
         }
         if line.trim_ascii().is_empty() {
@@ -174,9 +176,8 @@ mod tests {
         let quit = CancelToken::default();
         read_lines(text.as_bytes(), &sender, &quit);
         let lines: Vec<_> = lines.try_iter().map(|(number, line)| (number, line.ok())).collect();
-        // The long line is read as three, the second of which is blank.
         let end = Command::End { target: 1, position: None };
-        assert_eq!(lines, [(2, None), (3, None), (5, None), (6, Some(end))]);
+        assert_eq!(lines, [(2, None), (3, None), (4, Some(end))]);
         assert!(quit.is_cancelled());
     }
 }

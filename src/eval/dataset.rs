@@ -157,8 +157,7 @@ impl LabelledSequence {
         if let Some(BBox { w, h, .. }) = truth.iter().flatten().next().filter(|start| is_too_small(start)) {
             warnings.push(format!("{name}: the first box is {w}x{h} pixels, too small to track"));
         }
-        let plain = |warning: &String| format!("{name}: {}", warning.replace(", --target N chooses another", ""));
-        warnings.extend(info.warnings.iter().map(plain));
+        warnings.extend(info.warnings.iter().map(|warning| format!("{name}: {warning}")));
         // A part of an OTB sequence has its attributes. Other benchmarks also have a `david` or a `girl`, but their
         // truth files have other names.
         let folder_name = folder_name(folder);

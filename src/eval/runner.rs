@@ -86,13 +86,11 @@ impl Preset {
                 || path.ends_with(".model")
         };
         let known = base.values();
-        for (path, value) in params.changes(&base).into_iter().filter(|(path, _)| !is_named(path)) {
-            let part = changed_part(&path, &text_of(&value), &known);
-            if !name.contains(&part) {
-                name += &part;
-            }
-        }
-        Ok(Self { name, preset: preset.to_owned(), params })
+        let changes = params.changes(&base).into_iter().filter(|(path, _)| !is_named(path));
+        let mut parts: Vec<_> = changes.map(|(path, value)| changed_part(&path, &text_of(&value), &known)).collect();
+        // A new branch may have several values.
+        parts.dedup();
+        Ok(Self { name: name + &parts.concat(), preset: preset.to_owned(), params })
     }
 
     /// The same tracker by another name.
@@ -102,7 +100,8 @@ impl Preset {
     }
 }
 
-/// A change as part of a name: `+padding=2.0`, or `+kernel=linear` where `known` has another branch of `kernel`.
+/// A change as part of a name: `+padding=2.0`, or `+kernel=linear` where `known` has another branch of `kernel`; with
+/// the whole path where `known` has several of this name.
 fn changed_part(path: &str, value: &str, known: &[(String, Value)]) -> String {
     let is_known = |path: &str| {
         known.iter().any(|(known, _)| known.strip_prefix(path).is_some_and(|r| r.is_empty() || r.starts_with('.')))
@@ -111,7 +110,9 @@ fn changed_part(path: &str, value: &str, known: &[(String, Value)]) -> String {
     while let Some((parent, branch)) = path.rsplit_once('.').filter(|_| !is_known(path)) {
         (path, value) = (parent, branch);
     }
-    format!("+{}={value}", path.rsplit('.').next().unwrap_or(path))
+    let last = path.rsplit('.').next().unwrap_or(path);
+    let is_one = known.iter().filter(|(known, _)| known.rsplit('.').next() == Some(last)).count() < 2;
+    format!("+{}={value}", if is_one { last } else { path })
 }
 
 impl Runner for Preset {

@@ -120,6 +120,9 @@ fn names_presets_after_their_changes() {
     assert_eq!(named("paper", &[("search.filter.scale", "filter")]).name(), "paper+scale=filter");
     assert_eq!(named("fast", &[("search.background.padding", "2")]).name(), "fast+padding=2.0");
     assert_eq!(named("paper", &[("search", "svm")]).name(), "paper+svm");
+    let [scale, rotation] = ["scale", "rotation"].map(|of| format!("search.background.{of}.filter.lambda"));
+    let both = named("robust", &[(&scale, "0.02"), (&rotation, "0.02")]);
+    assert_eq!(both.name(), format!("robust+{scale}=0.02+{rotation}=0.02"));
     assert!(Preset::named("papre").unwrap_err().to_string().contains("paper-dcf"));
 }
 

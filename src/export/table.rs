@@ -22,8 +22,8 @@ impl Table {
         Ok(Self { output: Output::create(to)?, row, has_header })
     }
 
-    /// CSV with a header: the fields of the JSON document's frames without the polygon, the box in four columns (corner
-    /// 0-based), an empty cell where there is no number.
+    /// CSV with a header: the fields of the JSON document's frames without `polygon`, `identity` and `captured`, the box in
+    /// four columns (corner 0-based), an empty cell where there is no number.
     ///
     /// # Errors
     /// [`Error::Output`](crate::Error::Output) when `to` cannot be written.

@@ -28,7 +28,7 @@ leveled! {
 }
 
 impl Projection {
-    /// The `kept` (at most 15) axes of the largest mean square of the cells of `map`, `[cell][32]` of `channels`
+    /// The `kept` (at most 16) axes of the largest mean square of the cells of `map`, `[cell][32]` of `channels`
     /// channels. They are not centred, so that distances between windows stay distances.
     pub fn new(map: &[f32], channels: usize, kept: usize) -> Self {
         let mut moments = DMatrix::<f64>::zeros(channels, channels);
@@ -49,7 +49,7 @@ impl Projection {
                 axis[to] = *value as f32;
             }
         }
-        Self { axes, kept }
+        Self { axes, kept: kept.min(16) }
     }
 
     /// How many axes there are.

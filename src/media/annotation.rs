@@ -129,12 +129,14 @@ impl Annotations {
         let (mut rows, mut entries, mut is_mot) = (Vec::new(), Vec::new(), None);
         for (line, text) in (1..).zip(text.trim_end().lines()) {
             let numbers = numbers(text).map_err(|reason| wrong(line, reason))?;
-            if numbers.is_empty() && is_mot == Some(true) {
-                continue;
+            // A blank line tells nothing of the format: in MOT it is nothing, elsewhere a frame without a box.
+            if !numbers.is_empty() {
+                is_mot.get_or_insert(matches!(numbers.len(), 9 | 10));
             }
-            match *is_mot.get_or_insert(matches!(numbers.len(), 9 | 10)) {
-                true => entries.push(Entry::new(&numbers).map_err(|reason| wrong(line, in_line(text, &reason)))?),
-                false => {
+            match is_mot {
+                Some(true) if numbers.is_empty() => {}
+                Some(true) => entries.push(Entry::new(&numbers).map_err(|reason| wrong(line, in_line(text, &reason)))?),
+                _ => {
                     let row = row(&numbers).map_err(|reason| wrong(line, in_line(text, &reason)))?;
                     rows.push(Row::new(row, base));
                 }
@@ -323,7 +325,7 @@ mod tests {
     #[test]
     fn a_mot_file_has_the_boxes_of_one_target() {
         let read = parse(
-            "1,1,912,484,97,109,0,7,1\n1,3,11,21,30,40,1,1,0.9\n3,3,13,21,30,40,1,1,0.5\n\n2,2,1,2,30,40,1,1,1\n\
+            "\n1,1,912,484,97,109,0,7,1\n1,3,11,21,30,40,1,1,0.9\n3,3,13,21,30,40,1,1,0.5\n\n2,2,1,2,30,40,1,1,1\n\
              2,3,12,21,30,40,1,1,1\n",
         );
         assert_eq!((read.targets(), read.target(), read.rows()[0].base()), (vec![1, 2, 3], Some(3), Base::One));

@@ -62,7 +62,7 @@ impl Default for OpenOptions {
 /// cancelled; as [`Sequence::open`] and [`Y4m::open`].
 pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result<Box<dyn Source>> {
     if given == Path::new("-") {
-        return open_pipe(cancel, || Y4m::open("standard input", std::io::stdin()));
+        return open_pipe("standard input".as_ref(), cancel, || Y4m::open("standard input", std::io::stdin()));
     }
     let given = local(given);
     if given.is_dir() {
@@ -95,7 +95,7 @@ pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result
     #[cfg(unix)]
     if std::fs::metadata(given).is_ok_and(|file| std::os::unix::fs::FileTypeExt::is_fifo(&file.file_type())) {
         let pipe = given.to_path_buf();
-        return open_pipe(cancel, move || Y4m::open_file(&pipe));
+        return open_pipe(given, cancel, move || Y4m::open_file(&pipe));
     }
     Ok(Box::new(Video::open(given, options, cancel)?))
 }
@@ -112,14 +112,18 @@ pub(crate) fn local(given: &Path) -> &Path {
 }
 
 /// Waits for the header of a pipe, which may never come.
-fn open_pipe(cancel: &CancelToken, open: impl FnOnce() -> Result<Y4m> + Send + 'static) -> Result<Box<dyn Source>> {
+fn open_pipe(
+    given: &Path,
+    cancel: &CancelToken,
+    open: impl FnOnce() -> Result<Y4m> + Send + 'static,
+) -> Result<Box<dyn Source>> {
     let (sender, opened) = channel();
     spawn("open", move || drop(sender.send(open())))?;
     loop {
         match opened.recv_timeout(POLL) {
             Ok(opened) => return Ok(Box::new(opened?)),
             Err(error) if error == RecvTimeoutError::Disconnected || cancel.is_cancelled() => {
-                return Err(Error::Sequence { path: "the pipe".into(), reason: "interrupted".into() });
+                return Err(Error::Sequence { path: given.into(), reason: "interrupted".into() });
             }
             Err(_) => {}
         }

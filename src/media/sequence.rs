@@ -229,7 +229,7 @@ impl TruthFile {
         }
         if let ([_, _, ..], Some(target)) = (&self.choice[..], self.target) {
             warnings.push(format!(
-                "{path}: there is a truth of {} targets ({}): that of {target} is read, --target N chooses another",
+                "{path}: there is a truth of {} targets ({}): that of {target} is read",
                 self.choice.len(),
                 numbers(&self.choice)
             ));

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -315,7 +315,10 @@ pub fn pick(
 fn call(messages: &Sender<Message>, command: Command) -> Handled {
     let (reply, answer) = sync_channel(1);
     messages.send(Message::Command(command, reply)).map_err(|_| Refusal::Ended)?;
-    answer.recv_timeout(COMMAND_TIMEOUT).unwrap_or(Err(Refusal::Ended))
+    answer.recv_timeout(COMMAND_TIMEOUT).unwrap_or_else(|error| match error {
+        RecvTimeoutError::Timeout => Err("other work goes first; the command is carried out after it".into()),
+        RecvTimeoutError::Disconnected => Err(Refusal::Ended),
+    })
 }
 
 /// Strips the brackets of an IPv6 address.
