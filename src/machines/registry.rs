@@ -11,9 +11,7 @@ use crate::settings::{Setting, choice};
 /// Makes the types below of the lines of the registry.
 macro_rules! machines {
     ($(
-        $kind:ident = $name:literal ($module:ident): $what:literal,
-        gate $gate:literal, accept_above $accept_above:literal, interval $every:literal, guards $guards:literal,
-        confidence $psr:literal ln psr - $offset:literal;
+        $kind:ident = $name:literal ($module:ident): $what:literal, guards $guards:literal;
     )*) => {
         /// Which machine, without its settings.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -50,31 +48,9 @@ macro_rules! machines {
                 match self { $(Self::$kind => $name,)* }
             }
 
-            /// The default score above which a frame is learned. The class means score +1 and -1, except for ridge
-            /// regression, whose labels fall off so steeply that its scores are lower.
-            pub const fn gate(self) -> f64 {
-                match self { $(Self::$kind => $gate,)* }
-            }
-
-            /// The default score above which a guard accepts a window elsewhere.
-            pub const fn accept_above(self) -> f64 {
-                match self { $(Self::$kind => $accept_above,)* }
-            }
-
-            /// The default of how many accepted frames one is learned from: machines that solve eigenproblems take
-            /// longest.
-            pub const fn interval(self) -> usize {
-                match self { $(Self::$kind => $every,)* }
-            }
-
             /// Whether it tells the target from the background well enough to watch another search.
             pub const fn guards(self) -> bool {
                 match self { $(Self::$kind => $guards,)* }
-            }
-
-            /// The slope and the offset of its log-odds over the logarithm of the peak-to-sidelobe ratio.
-            pub(crate) const fn log_odds(self) -> (f64, f64) {
-                match self { $(Self::$kind => ($psr, $offset),)* }
             }
 
             /// Its settings, all at their defaults.
@@ -101,18 +77,12 @@ macro_rules! machines {
 }
 
 machines! {
-    Krr = "krr" (krr): "kernel ridge regression",
-        gate 0.0, accept_above 0.3, interval 1, guards true, confidence 3.38 ln psr - 6.41;
-    Svm = "svm" (svm): "support vector machine",
-        gate 0.1, accept_above 0.5, interval 1, guards true, confidence 1.36 ln psr - 2.58;
-    Klda = "klda" (klda): "kernel Fisher discriminant",
-        gate 0.2, accept_above 0.5, interval 1, guards true, confidence 1.76 ln psr - 3.18;
-    Kpca = "kpca" (kpca): "kernel principal components: novelty",
-        gate 0.2, accept_above 0.5, interval 2, guards false, confidence 1.80 ln psr - 2.59;
-    Slem = "slem" (slem): "square-loss exemplar machines",
-        gate 0.2, accept_above 0.5, interval 1, guards true, confidence 1.35 ln psr - 2.33;
-    Kdspe = "kdspe" (kdspe): "discriminative sparsity-preserving embedding",
-        gate 0.2, accept_above 0.5, interval 2, guards false, confidence 3.98 ln psr - 6.24;
+    Krr = "krr" (krr): "kernel ridge regression", guards true;
+    Svm = "svm" (svm): "support vector machine", guards true;
+    Klda = "klda" (klda): "kernel Fisher discriminant", guards true;
+    Kpca = "kpca" (kpca): "kernel principal components: novelty", guards false;
+    Slem = "slem" (slem): "square-loss exemplar machines", guards true;
+    Kdspe = "kdspe" (kdspe): "discriminative sparsity-preserving embedding", guards false;
 }
 
 impl MachineKind {

@@ -97,8 +97,15 @@ impl Calibration {
 
     /// The calibration of a machine.
     pub const fn of_machine(kind: MachineKind) -> Self {
-        let (psr, offset) = kind.log_odds();
-        Self::new(0.0, psr, -offset)
+        let (psr, constant) = match kind {
+            MachineKind::Krr => (3.38, -6.41),
+            MachineKind::Svm => (1.36, -2.58),
+            MachineKind::Klda => (1.76, -3.18),
+            MachineKind::Kpca => (1.80, -2.59),
+            MachineKind::Slem => (1.35, -2.33),
+            MachineKind::Kdspe => (3.98, -6.24),
+        };
+        Self::new(0.0, psr, constant)
     }
 
     /// The probability that the box of this evidence overlaps the target by more than half.

@@ -316,9 +316,9 @@ settings! {
         /// Weight of the newest sample of the target among all its samples
         sample_share: f64 = 0.05, Within(0.0, 0.999);
         /// Score above which a frame is learned
-        gate: f64 = MachineKind::Krr.gate(), Within(-100.0, 100.0);
+        gate: f64 = 0.0, Within(-100.0, 100.0);
         /// Learn one of this many frames above the gate
-        interval: usize = MachineKind::Krr.interval(), Within(1.0, 1e6);
+        interval: usize = 1, Within(1.0, 1e6);
         /// Largest number of samples of the target; the closest two are merged
         positives: usize = 12, Within(1.0, 256.0);
         /// Largest number of samples of the background; the one least like the target is dropped
@@ -338,7 +338,7 @@ settings! {
         /// Score at the place of the search below which the guard doubts it
         uncertain_below: f64 = 0.0, Within(-100.0, 100.0);
         /// Score above which a doubting guard accepts a window elsewhere
-        accept_above: f64 = MachineKind::Krr.accept_above(), Within(-100.0, 100.0);
+        accept_above: f64 = 0.3, Within(-100.0, 100.0);
         /// By how much that score must exceed the one at the place of the search
         margin: f64 = 0.3, Within(0.0, 100.0);
         /// Added to `accept-above` for windows anywhere in the frame
@@ -411,16 +411,23 @@ impl WindowParams {
     /// The default kernel between windows.
     pub const KERNEL: Kernel = Kernel::Gaussian { sigma: 0.25 };
 
-    /// The defaults for a machine.
+    /// The defaults for a machine. The class means score +1 and -1, except for ridge regression, whose labels fall off so
+    /// steeply that its scores are lower. Machines that solve eigenproblems take longest, and learn less often.
     pub fn of(machine: MachineKind) -> Self {
-        Self { machine: machine.params(), gate: machine.gate(), interval: machine.interval(), ..Self::default() }
+        let (gate, interval) = match machine {
+            MachineKind::Krr => (0.0, 1),
+            MachineKind::Svm => (0.1, 1),
+            MachineKind::Klda | MachineKind::Slem => (0.2, 1),
+            MachineKind::Kpca | MachineKind::Kdspe => (0.2, 2),
+        };
+        Self { machine: machine.params(), gate, interval, ..Self::default() }
     }
 
     /// Another machine than `before` comes with its gate and interval, another kind of kernel with its bandwidth.
     fn take_defaults(&mut self, before: &Self) {
         let kind = self.machine.kind();
         if kind != before.machine.kind() {
-            (self.gate, self.interval) = (kind.gate(), kind.interval());
+            Self { gate: self.gate, interval: self.interval, .. } = Self::of(kind);
         }
         if let (Kernel::Gaussian { .. }, false) = (self.kernel, self.kernel.name() == before.kernel.name()) {
             self.kernel = Self::KERNEL;
@@ -431,7 +438,8 @@ impl WindowParams {
 impl GuardParams {
     /// The defaults for a machine.
     pub fn of(machine: MachineKind) -> Self {
-        Self { windows: WindowParams::of(machine), accept_above: machine.accept_above(), ..Self::default() }
+        let accept_above = if machine == MachineKind::Krr { 0.3 } else { 0.5 };
+        Self { windows: WindowParams::of(machine), accept_above, ..Self::default() }
     }
 }
 
@@ -656,7 +664,7 @@ impl Params {
             let before = before.guard.unwrap_or_default().windows;
             guard.windows.take_defaults(&before);
             if guard.windows.machine.kind() != before.machine.kind() {
-                guard.accept_above = guard.windows.machine.kind().accept_above();
+                guard.accept_above = GuardParams::of(guard.windows.machine.kind()).accept_above;
             }
         }
         Ok(())
