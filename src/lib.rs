@@ -28,7 +28,8 @@
 //!
 //! # Frames
 //! A [`Frame`] borrows pixels in gray, RGB or BGR, with or without a fourth byte and with any row stride; nothing is
-//! copied. `Frame::try_from` takes the pictures of the crate `image`. A [`FrameBuf`] owns its pixels.
+//! copied. With the feature `files`, `Frame::try_from` takes the pictures of the crate `image`. A [`FrameBuf`] owns its
+//! pixels.
 //!
 //! ```
 //! use kcf_track::{BBox, Frame, PixelFormat, Tracker};

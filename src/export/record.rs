@@ -214,8 +214,7 @@ pub struct FrameRecord {
     /// The probability that the box overlaps the target by more than half; null for trackers without calibration and
     /// for `initial` and `missing` frames.
     pub confidence: Option<f32>,
-    /// The response of a slowly learning filter at the box, or the similarity to a slowly learning memory; null for
-    /// trackers without one.
+    /// The response of a slowly learning filter at the box; null for trackers without one.
     pub long_term: Option<f32>,
     /// How much the box looks like what was given: about 1 for the target as it was, -1 for its surroundings; null for
     /// trackers that do not compare.

@@ -166,7 +166,7 @@ impl<'a> From<&Frame<'a>> for Frame<'a> {
     }
 }
 
-/// The pixels of one frame, owned: gray or RGB, 8 bits.
+/// The pixels of one frame, owned, without gaps between rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameBuf {
     data: Vec<u8>,

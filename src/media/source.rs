@@ -82,7 +82,7 @@ pub struct Info {
     pub truth: Vec<Option<BBox>>,
     /// File of the truth.
     pub truth_path: Option<PathBuf>,
-    /// File of each frame of a folder of images.
+    /// File of each frame of a folder of images; where there are any, [`Prefetch`] decodes these.
     pub images: Vec<PathBuf>,
     /// Other files and folders that are read, now or when the source is opened again.
     pub inputs: Vec<PathBuf>,

@@ -125,21 +125,6 @@ fn a_truncated_pipe_keeps_the_frames_before() {
 }
 
 #[test]
-fn a_pipe_without_frames_is_an_error() {
-    for bytes in [
-        &b""[..],
-        b"YUV4MPEG2 W60000 H60000\nFRAME\n",
-        b"YUV4MPEG2 W160 H120 C420p10\nFRAME\n",
-        b"GIF89a",
-        b"YUV4MPEG2 W160 H120\nFROME\n",
-        b"YUV4MPEG2 W160 H120\n",
-    ] {
-        run(["-", "--init", INIT]).write_stdin(bytes).assert().code(1).stdout("").stderr(contains("standard input"));
-    }
-    run(["-"]).write_stdin(&b"YUV4MPEG2 W160 H120\n"[..]).assert().code(2).stderr(contains("--init"));
-}
-
-#[test]
 fn a_missing_ffmpeg_is_named_before_tracking() {
     let place = place(1);
     fs::write(place.path("clip.mp4"), "a clip").unwrap();

@@ -218,24 +218,6 @@ fn ffmpeg_ends_with_its_stream() {
 }
 
 #[test]
-fn reads_a_named_pipe() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("frames.y4m");
-    let made = Command::new("mkfifo").arg(&pipe).status();
-    if !made.is_ok_and(|status| status.success()) {
-        eprintln!("SKIPPED: there is no mkfifo");
-        return;
-    }
-    let writer = std::thread::spawn({
-        let pipe = pipe.clone();
-        move || std::fs::write(pipe, b"YUV4MPEG2 W2 H1 F25:1 Cmono\nFRAME\nab")
-    });
-    let source = source(&pipe);
-    assert_eq!(items(source.as_ref(), Channels::Luma).len(), 1);
-    writer.join().unwrap().unwrap();
-}
-
-#[test]
 #[cfg(target_os = "linux")]
 fn reads_names_that_are_not_utf8() {
     if !ffmpeg() {
