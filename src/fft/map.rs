@@ -12,7 +12,7 @@
 
 use std::ops::{Deref, DerefMut, Range};
 
-use num_complex::Complex32;
+use rustfft::num_complex::Complex32;
 
 use super::line::{Cell, LANES, LinePlan, Lines, split_real};
 use crate::simd::leveled;

@@ -1,8 +1,8 @@
 //! Transforms against their definitions, and the same bits at every SIMD level.
 
-use num_complex::{Complex32, Complex64};
 use rand::{RngExt, SeedableRng};
 use rustfft::algorithm::Dft;
+use rustfft::num_complex::{Complex32, Complex64};
 use rustfft::{Fft, FftDirection};
 
 use super::*;

@@ -36,7 +36,7 @@
 
 use std::ops::Range;
 
-use num_complex::Complex32;
+use rustfft::num_complex::Complex32;
 
 use crate::fft::{AlignedBuf, CHANNELS, Cell, LANES, LanePlan, PlanePlan, phase_shift, split_real};
 use crate::simd::{leveled, tree_sums};

@@ -8,7 +8,7 @@
 
 use std::f64::consts::TAU;
 
-use num_complex::Complex64;
+use rustfft::num_complex::Complex64;
 
 use crate::features::hog::{Lanes, PATCHES};
 use crate::simd::leveled;

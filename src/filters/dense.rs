@@ -10,7 +10,7 @@
 //! large as what it is correlated with and only offsets of windows that lie in it are read: nothing wraps around, the
 //! values are those of real windows.
 
-use num_complex::Complex32;
+use rustfft::num_complex::Complex32;
 
 use crate::fft::{AlignedBuf, CHANNELS, Cell, ChannelPlan, LANES, PlanePlan, SupportSpectra};
 use crate::kernels::{Kernel, exp_negative};

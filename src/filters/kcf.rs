@@ -4,7 +4,7 @@
 use crate::fft::{FeatureMap, MapPlan, Scratch};
 use crate::kernels::Kernel;
 use crate::kernels::KernelCorrelator;
-use num_complex::Complex32;
+use rustfft::num_complex::Complex32;
 
 /// A filter for feature maps of one size.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Kernel functions, and their correlation: a kernel between one signal and all cyclic shifts of another, by FFT
 //! (Henriques et al., TPAMI 2015, section 5 and appendix A).
 
-use num_complex::Complex32;
+use rustfft::num_complex::Complex32;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};

@@ -4,7 +4,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-pub use num_complex::Complex64 as Complex;
+pub use rustfft::num_complex::Complex64 as Complex;
 
 use crate::kernels::Kernel;
 use crate::tracker::{FeatureParams, FilterParams};
