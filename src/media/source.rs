@@ -548,14 +548,6 @@ mod tests {
     }
 
     #[test]
-    fn waits_no_longer_than_asked() {
-        let mut frames = start(vec![stream(1, 1, 1, 300)]);
-        assert!(matches!(frames.next_within(Duration::from_millis(1)), Wait::NotYet));
-        assert!(matches!(frames.next_within(Duration::from_secs(9)), Wait::Item(_)));
-        assert!(matches!(frames.next_within(Duration::from_secs(9)), Wait::End));
-    }
-
-    #[test]
     #[cfg(feature = "cli")]
     fn the_newest_frame_replaces_those_that_were_not_taken() {
         let slow = |item: Item| {

@@ -134,6 +134,16 @@ impl Seat {
         }
     }
 
+    fn seek(&self, position: usize) {
+        self.command(Command::Seek { position });
+        self.stands_at(position);
+    }
+
+    fn step(&self, by: i64, position: usize) {
+        self.command(Command::Step { by });
+        self.stands_at(position);
+    }
+
     fn play_to_the_end(&self) {
         self.command(Command::Play);
         self.stands_at(FRAMES);
@@ -172,8 +182,7 @@ fn corrections_give_what_plain_sessions_give() {
 
     // A correction keeps what was before it and forgets what was after it.
     let moved = seat.truth(15).translated(3.0, -2.0);
-    seat.command(Command::Seek { position: 15 });
-    seat.stands_at(15);
+    seat.seek(15);
     assert_eq!(seat.found(1), whole);
     seat.command(Command::Give { target: 1, position: Some(15), bbox: moved });
     assert_eq!(seat.found(1), [&whole[..14], &[(15, moved)]].concat());
@@ -192,15 +201,13 @@ fn corrections_give_what_plain_sessions_give() {
     for position in [5, 15] {
         seat.command(Command::TakeBack { target: 1, position });
     }
-    seat.command(Command::Seek { position: 1 });
-    seat.stands_at(1);
+    seat.seek(1);
     seat.play_to_the_end();
     assert_eq!(seat.found(1), whole);
     // An end.
     seat.command(Command::End { target: 1, position: Some(20) });
     seat.command(Command::Remove { target: 2 });
-    seat.command(Command::Seek { position: 18 });
-    seat.stands_at(18);
+    seat.seek(18);
     seat.play_to_the_end();
     assert_eq!(seat.found(1), whole[..19]);
     assert!(seat.found(2).is_empty());
@@ -211,20 +218,15 @@ fn corrections_give_what_plain_sessions_give() {
 fn steps_track_and_seeks_do_not() {
     let seat = seat(false, MAX_CACHE_BYTES);
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
-    seat.command(Command::Step { by: 3 });
-    seat.stands_at(4);
+    seat.step(3, 4);
     assert_eq!(seat.found(1), plain(1, seat.truth(1), 4));
-    seat.command(Command::Seek { position: 20 });
-    seat.stands_at(20);
+    seat.seek(20);
     assert_eq!(seat.found(1).len(), 4);
     // A step tracks the frames that the seek skipped.
-    seat.command(Command::Step { by: 1 });
-    seat.stands_at(21);
+    seat.step(1, 21);
     assert_eq!(seat.found(1), plain(1, seat.truth(1), 21));
-    seat.command(Command::Step { by: -100 });
-    seat.stands_at(1);
-    seat.command(Command::Step { by: 1000 });
-    seat.stands_at(FRAMES);
+    seat.step(-100, 1);
+    seat.step(1000, FRAMES);
     seat.command(Command::Pause);
     assert!(seat.refused(Command::Play).contains("last frame"));
     seat.view.close().unwrap();
@@ -236,15 +238,13 @@ fn the_last_frames_of_a_camera_can_be_corrected() {
     let seat = seat(true, 6 * frame);
     assert!(seat.refused(Command::Seek { position: 9 }).contains("has not come yet"));
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
-    seat.command(Command::Step { by: 20 });
-    seat.stands_at(20 + 1);
+    seat.step(20, 20 + 1);
     let oldest = seat.view.shared.look(|state| state.status.oldest);
     assert!(oldest > 10 && oldest <= 18, "{oldest}");
     assert!(seat.refused(Command::Seek { position: oldest - 1 }).contains("is gone"));
     let moved = seat.truth(18).translated(2.0, 2.0);
     assert!(seat.refused(Command::Give { target: 1, position: Some(2), bbox: moved }).contains("frame 2 is gone"));
-    seat.command(Command::Seek { position: 18 });
-    seat.stands_at(18);
+    seat.seek(18);
     seat.command(Command::Give { target: 1, position: Some(18), bbox: moved });
     seat.play_to_the_end();
     assert_eq!(seat.found(1), [plain(1, seat.truth(1), 17), plain(18, moved, FRAMES)].concat());
@@ -257,8 +257,7 @@ fn a_target_whose_beginning_is_gone_stops_no_other() {
     let seat = seat(true, 6 * frame);
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
-    seat.command(Command::Step { by: 14 });
-    seat.stands_at(15);
+    seat.step(14, 15);
     // An end and a wrong box. The pieces before them began in a frame that is gone.
     seat.command(Command::End { target: 1, position: Some(15) });
     let gone = seat.refused(Command::TakeBack { target: 1, position: 15 });
@@ -271,8 +270,7 @@ fn a_target_whose_beginning_is_gone_stops_no_other() {
     seat.command(Command::TakeBack { target: 2, position: 15 });
     // A new box helps, as the refusal says.
     seat.command(Command::Give { target: 1, position: Some(15), bbox: seat.truth(15) });
-    seat.command(Command::Step { by: 5 });
-    seat.stands_at(20);
+    seat.step(5, 20);
     assert_eq!(seat.found(1), [plain(1, seat.truth(1), 14), plain(15, seat.truth(15), 20)].concat());
     // A piece that is out of reach does not stop the other targets.
     seat.view.shared.change(|state| state.change(1, |track| track.take_back(15)));
@@ -287,8 +285,7 @@ fn a_target_whose_beginning_is_gone_stops_no_other() {
 fn a_refused_command_changes_nothing() {
     let seat = seat(false, MAX_CACHE_BYTES);
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
-    seat.command(Command::Step { by: 4 });
-    seat.stands_at(5);
+    seat.step(4, 5);
     let before = seat.found(1);
     let bbox = seat.truth(5);
     let outside = BBox::new(5000.0, 0.0, 10.0, 10.0);

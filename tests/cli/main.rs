@@ -1,6 +1,8 @@
 //! The command-line program: outputs, messages and exit codes.
 #![cfg(feature = "cli")]
 
+#[path = "../support/ffmpeg.rs"]
+mod ffmpeg;
 #[path = "../support/npy.rs"]
 mod npy;
 #[path = "../support/pictures.rs"]

@@ -10,7 +10,7 @@ use predicates::str::contains;
 use serde_json::Value;
 
 use crate::npy::read_npy;
-use crate::schema::errors;
+use crate::schema::check;
 
 use crate::helper::{Place, bbox, place, run};
 use crate::pictures;
@@ -20,9 +20,7 @@ const ALL: &str = "--preset paper --json @run.json --jsonl @run.jsonl --otb @run
 
 fn check_all(place: &Place, start: usize, end: usize) {
     let document = place.json("run.json");
-    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/result.schema.json");
-    let schema: Value = serde_json::from_str(&fs::read_to_string(schema).unwrap()).unwrap();
-    assert_eq!(errors(&schema, &document), [""; 0]);
+    check(&document);
 
     let frames = document["frames"].as_array().unwrap();
     let count = end + 1 - start;
@@ -173,9 +171,7 @@ fn a_turned_target_has_a_polygon_in_json() {
         command.args(["--set", &format!("search.background.rotation={rotation}"), "--end", "60", "-q", "--json"]);
         command.arg(place.path("a.json")).assert().success();
         let document = place.json("a.json");
-        let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/result.schema.json");
-        let schema: Value = serde_json::from_str(&fs::read_to_string(schema).unwrap()).unwrap();
-        assert_eq!(errors(&schema, &document), [""; 0]);
+        check(&document);
         document["frames"].as_array().unwrap().clone()
     };
     assert!(tracked("none").iter().all(|frame| frame.get("polygon").is_none()));
@@ -242,9 +238,8 @@ fn no_input_is_overwritten() {
     let place = place(4);
     fs::write(place.path("targets.csv"), "1,1,40,30,24,32\n").unwrap();
     fs::write(place.path("my.toml"), "preset = \"fast\"\n").unwrap();
-    let mut clip = b"YUV4MPEG2 W160 H120 F25:1 Cmono\n".to_vec();
-    clip.extend([b"FRAME\n".to_vec(), (0..160 * 120).map(|n| (n * n % 251) as u8).collect()].concat());
-    fs::write(place.path("clip.y4m"), clip).unwrap();
+    let (header, frames) = crate::stream::frames(&place, 1);
+    fs::write(place.path("clip.y4m"), [header, frames.concat()].concat()).unwrap();
     for (line, input) in [
         ("@seq --otb", "seq/groundtruth_rect.txt"),
         ("@seq --csv", "seq/img/0002.png"),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::helper::{Place, interruptible};
 
@@ -122,6 +122,19 @@ impl Served {
             assert!(begun.elapsed() < Duration::from_secs(60), "{}", news["status"]);
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Steps by some frames, which leads to `position`.
+    pub fn step(&self, by: i64, position: usize) -> Value {
+        self.order(json!({ "do": "step", "by": by }));
+        self.stands_at(position)
+    }
+
+    /// Plays without pauses up to the last frame.
+    pub fn play_to(&self, last: usize) -> Value {
+        self.order(json!({ "do": "speed", "times": null }));
+        self.order(json!({ "do": "play" }));
+        self.stands_at(last)
     }
 
     pub fn interrupt(mut self) -> (Option<i32>, String) {

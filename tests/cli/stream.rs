@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
+use crate::ffmpeg::ffmpeg;
 use crate::helper::{Place, ended, interruptible, place, run, signal, spawnable};
 use crate::pictures;
 
@@ -24,18 +25,6 @@ pub fn frames(place: &Place, count: usize) -> (Vec<u8>, Vec<Vec<u8>>) {
         [b"FRAME\n", &picture.into_raw()[..]].concat()
     };
     (b"YUV4MPEG2 W160 H120 F25:1 Cmono\n".to_vec(), (1..=count).map(frame).collect())
-}
-
-/// Runs ffmpeg in a folder; `false` where ffmpeg is not installed.
-pub fn ffmpeg(folder: &Path, arguments: &str) -> bool {
-    let mut command = Command::new("ffmpeg");
-    command.current_dir(folder).args(["-v", "error", "-y"]).args(arguments.split_whitespace());
-    let ran = command.stdin(Stdio::null()).stdout(Stdio::null()).status();
-    match &ran {
-        Ok(status) => assert!(status.success(), "{arguments}"),
-        Err(_) => eprintln!("SKIPPED: ffmpeg is not installed"),
-    }
-    ran.is_ok()
 }
 
 /// A folder with shell scripts named ffmpeg and ffprobe.
@@ -270,17 +259,15 @@ fn commands_add_give_and_drop_targets_between_the_frames_of_a_pipe() {
         .arg("--json");
     command.arg(place.path("run.json")).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
+    let (header, pictures) = frames(&place, 6);
     let mut frames = fs::File::create(&pipe).unwrap();
-    frames.write_all(b"YUV4MPEG2 W160 H120 F25:1 Cmono\n").unwrap();
+    frames.write_all(&header).unwrap();
     let mut commands = child.stdin.take().unwrap();
     let mut say = |text: &str| {
         commands.write_all(text.as_bytes()).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(500));
     };
-    let mut send = |position: usize| {
-        let picture = pictures::open(&place.frame(position)).into_luma8();
-        frames.write_all(&[b"FRAME\n", &picture.into_raw()[..]].concat()).unwrap();
-    };
+    let mut send = |position: usize| frames.write_all(&pictures[position - 1]).unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut line = || serde_json::from_str::<serde_json::Value>(&lines.next().unwrap().unwrap()).unwrap();
     let what = |line: &serde_json::Value| (line["index"].clone(), line["id"].clone(), line["state"].clone());

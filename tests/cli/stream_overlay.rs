@@ -4,8 +4,9 @@ use std::process::Command;
 
 use predicates::str::contains;
 
+use crate::ffmpeg::ffmpeg;
 use crate::helper::{Place, place, run};
-use crate::stream::{INIT, ffmpeg};
+use crate::stream::INIT;
 
 /// ffprobe's values of the first video of a file, one per line.
 fn probed(place: &Place, name: &str, entries: &str) -> Vec<String> {

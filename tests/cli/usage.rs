@@ -6,8 +6,8 @@ use std::process::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 
+use crate::ffmpeg::ffmpeg;
 use crate::helper::{place, run};
-use crate::stream::ffmpeg;
 
 #[test]
 fn help_is_short() {

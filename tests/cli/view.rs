@@ -27,9 +27,7 @@ fn boxes_equal_the_command_lines_and_an_interrupt_keeps_them() {
     }
     served.stands_at(1);
     served.order(json!({ "do": "add", "position": 1, "bbox": [40, 30, 24, 32] }));
-    served.order(json!({ "do": "speed", "times": null }));
-    served.order(json!({ "do": "play" }));
-    let news = served.stands_at(12);
+    let news = served.play_to(12);
     let plain = place.json("plain.json");
     let frames = plain["frames"].as_array().unwrap();
     let changes = news["changes"].as_array().unwrap();
@@ -67,8 +65,7 @@ fn several_targets_are_written_as_the_command_line_writes_them() {
         served.stands_at(1)["targets"],
         json!([{ "id": 1, "marks": [[1, true]] }, { "id": 2, "marks": [[3, true]] }])
     );
-    served.order(json!({ "do": "step", "by": 7 }));
-    served.stands_at(8);
+    served.step(7, 8);
     let (plain, document) = (place.json("plain.json"), served.get("/result.json").json());
     for part in ["schema", "source", "parameters", "targets"] {
         assert_eq!(document[part], plain[part], "{part}");
@@ -87,8 +84,7 @@ fn several_targets_are_written_as_the_command_line_writes_them() {
 fn a_text_of_rows_ends_before_a_frame_that_is_still_to_be_followed() {
     let place = place(12);
     let served = serve(&place, "--init 40,30,24,32");
-    served.order(json!({ "do": "step", "by": 11 }));
-    served.stands_at(12);
+    served.step(11, 12);
     let rows = || String::from_utf8(served.get("/result-otb.txt?target=1").body).unwrap();
     let before = rows();
     assert_eq!(before.lines().count(), 12);
@@ -123,9 +119,7 @@ fn a_pipe_is_viewed_too() {
     drop(command);
     served.stands_at(1);
     served.order(json!({ "do": "add", "position": 1, "bbox": [40, 30, 24, 32] }));
-    served.order(json!({ "do": "speed", "times": null }));
-    served.order(json!({ "do": "play" }));
-    let status = served.stands_at(12)["status"].clone();
+    let status = served.play_to(12)["status"].clone();
     assert_eq!((&status["live"], &status["said"][1]), (&json!(true), &json!("frame 12 is the last one")));
     feeding.join().unwrap();
     assert_eq!(String::from_utf8(served.get("/result-otb.txt?target=1").body).unwrap(), place.read("plain.txt"));
@@ -178,8 +172,7 @@ fn boxes(document: &Value) -> Vec<&Value> {
 fn a_message_has_the_frame_and_the_response() {
     let place = place(3);
     let served = serve(&place, "--init 40,30,24,32");
-    served.order(json!({ "do": "step", "by": 1 }));
-    served.stands_at(2);
+    served.step(1, 2);
     let answer = served.get("/news?map=1");
     let (told, jpeg, levels) = parts(&answer);
     let picture = decode_bytes(jpeg, "sent", Channels::Color).unwrap();

@@ -1,5 +1,7 @@
 //! Image files, folders of them, videos and pipes, and the sequence that is part of the repository.
 
+#[path = "../support/ffmpeg.rs"]
+mod ffmpeg;
 #[path = "../support/pictures.rs"]
 mod pictures;
 

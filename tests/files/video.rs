@@ -3,46 +3,39 @@
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::LazyLock;
+use std::process::Command;
 
 use image::{GrayImage, Luma};
 use kcf_track::Channels;
 use kcf_track::cancel::CancelToken;
 use kcf_track::media::{Demand, Item, OpenOptions, Prefetch, Source, Span, open};
 use kcf_track::{Error, FrameBuf};
+use tempfile::TempDir;
 
+use crate::ffmpeg::ffmpeg;
 use crate::pictures;
 
-/// Whether there is an ffmpeg; says so where there is none.
-pub fn ffmpeg() -> bool {
-    static FOUND: LazyLock<bool> = LazyLock::new(|| {
-        Command::new("ffmpeg").arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
-    });
-    if !*FOUND {
-        eprintln!("SKIPPED: there is no ffmpeg");
-    }
-    *FOUND
+/// A temporary folder, or none where there is no ffmpeg.
+fn folder() -> Option<TempDir> {
+    let folder = tempfile::tempdir().unwrap();
+    ffmpeg(folder.path(), "-version").then_some(folder)
 }
 
 /// Runs ffmpeg in a folder.
-pub fn make(folder: &Path, arguments: &str) {
-    let mut command = Command::new("ffmpeg");
-    command.current_dir(folder).args(["-v", "error", "-y"]).args(arguments.split_whitespace());
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+fn make(folder: &Path, arguments: &str) {
+    assert!(ffmpeg(folder, arguments));
 }
 
 /// Twelve gray PNG images of 48x32 pixels with all levels, in a folder `png`.
-pub fn images() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+fn images() -> Option<TempDir> {
+    let folder = folder()?;
     std::fs::create_dir(folder.path().join("png")).unwrap();
     for number in 0..12 {
         let level = |x: u32, y: u32| Luma([(x * 5 + y * 3 + number * 7) as u8]);
         let picture = GrayImage::from_fn(48, 32, level);
         pictures::save(picture, &folder.path().join(format!("png/{number:04}.png")));
     }
-    folder
+    Some(folder)
 }
 
 fn opened(path: impl AsRef<Path>, lenient: bool) -> kcf_track::Result<Box<dyn Source>> {
@@ -74,10 +67,7 @@ pub fn pixels_of(item: &Item) -> Vec<u8> {
 
 #[test]
 fn images_video_and_pipe_give_the_same_frames() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = images();
+    let Some(folder) = images() else { return };
     let at = |name: &str| folder.path().join(name);
     make(folder.path(), "-r 25 -i png/%04d.png -c:v ffv1 gray.mkv");
     make(folder.path(), "-r 25 -i png/%04d.png -strict -1 -f yuv4mpegpipe gray.y4m");
@@ -93,10 +83,7 @@ fn images_video_and_pipe_give_the_same_frames() {
 
 #[test]
 fn luma_does_not_depend_on_the_reader_or_on_colours() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = images();
+    let Some(folder) = images() else { return };
     let at = |name: &str| folder.path().join(name);
     for form in ["yuv420p", "yuvj420p", "yuv422p", "yuv444p", "yuv420p10le", "nv12"] {
         make(folder.path(), &format!("-r 25 -i png/%04d.png -vf hue=s=1,format={form} -c:v rawvideo clip.nut"));
@@ -117,10 +104,7 @@ fn luma_does_not_depend_on_the_reader_or_on_colours() {
 
 #[test]
 fn every_frame_has_its_time() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = images();
+    let Some(folder) = images() else { return };
     // Frame n is shown at n^2 / 50 seconds.
     make(
         folder.path(),
@@ -141,10 +125,7 @@ fn every_frame_has_its_time() {
 
 #[test]
 fn reads_frames_closer_than_the_nominal_rate() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
+    let Some(folder) = folder() else { return };
     // A frame in fifty comes right after the one before: the rate is guessed as 30 all the same.
     let jitter = "settb=1/1000,setpts=floor((N-if(eq(mod(N\\,50)\\,40)\\,0.9\\,0))*1000/30)";
     make(
@@ -165,10 +146,7 @@ fn reads_frames_closer_than_the_nominal_rate() {
 
 #[test]
 fn damage_ends_a_video_unless_lenient() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
+    let Some(folder) = folder() else { return };
     make(folder.path(), "-f lavfi -i testsrc2=size=160x120:rate=25:duration=4 -c:v mpeg4 -g 5 whole.ts");
     let mut clip = std::fs::read(folder.path().join("whole.ts")).unwrap();
     let middle = clip.len() / 2;
@@ -193,10 +171,7 @@ fn damage_ends_a_video_unless_lenient() {
 
 #[test]
 fn ffmpeg_ends_with_its_stream() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
+    let Some(folder) = folder() else { return };
     make(folder.path(), "-f lavfi -i testsrc2=size=320x240:rate=25:duration=20 -c:v mpeg4 long.mp4");
     let video = source(folder.path().join("long.mp4"));
     let cancel = CancelToken::default();
@@ -220,10 +195,7 @@ fn ffmpeg_ends_with_its_stream() {
 #[test]
 #[cfg(target_os = "linux")]
 fn reads_names_that_are_not_utf8() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
+    let Some(folder) = folder() else { return };
     make(folder.path(), "-f lavfi -i testsrc=size=64x48:rate=25:duration=0.2 -c:v ffv1 clip.mkv");
     let odd: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"\xff.mkv");
     std::fs::rename(folder.path().join("clip.mkv"), folder.path().join(odd)).unwrap();
@@ -238,10 +210,7 @@ fn rotated(flat: &[u8], clockwise: bool) -> Vec<u8> {
 
 #[test]
 fn rotated_luma_has_the_bytes_of_the_flat_picture() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
+    let Some(folder) = folder() else { return };
     let at = |name: &str| folder.path().join(name);
     let moving = "-f lavfi -i testsrc2=size=64x48:rate=25:duration=0.2";
     for form in ["-pix_fmt yuv422p -c:v libx264", "-pix_fmt yuvj422p -c:v mjpeg", "-pix_fmt yuv444p -c:v libx264"] {
@@ -271,10 +240,7 @@ fn rotated_luma_has_the_bytes_of_the_flat_picture() {
 
 #[test]
 fn leading_pictures_without_reference_are_not_damage() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
+    let Some(folder) = folder() else { return };
     // The rest of a stream with open groups of pictures, from a key frame on.
     make(
         folder.path(),
@@ -289,10 +255,7 @@ fn leading_pictures_without_reference_are_not_damage() {
 
 #[test]
 fn an_address_gives_the_frames_of_the_file() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
+    let Some(folder) = folder() else { return };
     let path = folder.path().join("late.mkv");
     make(
         folder.path(),
@@ -312,10 +275,7 @@ fn an_address_gives_the_frames_of_the_file() {
 
 #[test]
 fn a_file_url_is_the_file() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
+    let Some(folder) = folder() else { return };
     // Percent signs are part of the name, as for ffmpeg.
     let path = folder.path().join("a%20b.mkv");
     make(folder.path(), "-f lavfi -i testsrc2=size=64x48:rate=25:duration=0.4 -c:v ffv1 clip.mkv");
@@ -337,10 +297,7 @@ fn a_file_url_is_the_file() {
 
 #[test]
 fn refuses_what_is_not_a_video() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
+    let Some(folder) = folder() else { return };
     make(folder.path(), "-f lavfi -i sine=d=0.2 sound.wav");
     std::fs::write(folder.path().join("empty.mp4"), b"").unwrap();
     std::fs::write(folder.path().join("words.mp4"), b"these are words").unwrap();
@@ -362,10 +319,7 @@ fn refuses_what_is_not_a_video() {
 
 #[test]
 fn a_change_of_size_ends_the_video() {
-    if !ffmpeg() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
+    let Some(folder) = folder() else { return };
     for (name, size) in [("a", "64x48"), ("b", "48x64")] {
         make(folder.path(), &format!("-f lavfi -i testsrc2=size={size}:rate=25:duration=0.4 -c:v mjpeg {name}.mjpeg"));
     }

@@ -98,22 +98,6 @@ fn two_close_looks_become_one_and_make_room() {
     assert!((share(&bank, a) - 0.6).abs() < 1e-9 && (share(&bank, b) - 0.1).abs() < 1e-9);
 }
 
-#[test]
-fn of_a_full_bank_the_background_least_like_the_target_leaves() {
-    let mut bank = bank(2, 3);
-    let target = window(1);
-    bank.add_positive(&target, 1.0, 1.0);
-    let far: Vec<f32> = target.iter().map(|v| if *v > 0.0 { v + 0.5 } else { 0.0 }).collect();
-    for (n, negative) in [near(&target, 5), far, near(&target, 6)].iter().enumerate() {
-        assert_eq!(bank.add_negative(negative), 2 + n);
-    }
-    let next = window(8);
-    assert_eq!(bank.add_negative(&next), 3);
-    alike(bank.sample(3), &next);
-    let (label, _, soft_label) = bank.label(3).unwrap();
-    assert_eq!((label, soft_label), (-1.0, -1.0));
-}
-
 /// A sample without weight would be refused by every machine.
 #[test]
 fn no_look_ever_weighs_nothing() {
@@ -195,6 +179,7 @@ proptest! {
             if rng.random_bool(0.5) {
                 let slot = bank.add_negative(&sample);
                 alike(bank.sample(slot), &sample);
+                prop_assert!(matches!(bank.label(slot), Some((-1.0, _, -1.0))));
                 if count(&before, -1.0) == negatives {
                     if count(&before, 1.0) > 0 {
                         prop_assert_eq!(slot, least_like_the_target(&before));

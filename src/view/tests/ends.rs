@@ -31,8 +31,7 @@ fn a_seek_beyond_an_unknown_end_shows_the_last_frame() {
     }
     let frame = 96 * 72 + size_of::<crate::media::Item>();
     let seat = seat(true, 6 * frame);
-    seat.command(Command::Step { by: 200 });
-    seat.stands_at(FRAMES);
+    seat.step(200, FRAMES);
     let Status { newest, oldest, .. } = status(&seat);
     assert_eq!((oldest, newest), (FRAMES - 5, FRAMES));
     seat.view.close().unwrap();
@@ -45,8 +44,7 @@ fn playing_at_the_last_frame_tracks_what_a_correction_left_open() {
     seat.play_to_the_end();
     let moved = seat.truth(20).translated(2.0, 1.0);
     seat.command(Command::Give { target: 1, position: Some(20), bbox: moved });
-    seat.command(Command::Seek { position: FRAMES });
-    seat.stands_at(FRAMES);
+    seat.seek(FRAMES);
     assert_eq!(seat.found(1).len(), 20);
     seat.play_to_the_end();
     assert_eq!(seat.found(1), [plain(1, seat.truth(1), 19), plain(20, moved, FRAMES)].concat());
@@ -59,8 +57,7 @@ fn a_document_is_complete_once_the_last_frame_is_tracked() {
     let seat = seat_of(Scenery::video(), MAX_CACHE_BYTES);
     let completed = || document(&seat)["summary"]["completed"] == true;
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
-    seat.command(Command::Step { by: 9 });
-    seat.stands_at(10);
+    seat.step(9, 10);
     assert!(!completed());
     seat.play_to_the_end();
     assert!(completed());
@@ -88,8 +85,7 @@ fn the_status_names_the_goal_until_it_is_shown() {
     assert_eq!((status(&seat).position, status(&seat).going_to), (1, Some(28)));
     seat.command(Command::Pause);
     assert_eq!(status(&seat).going_to, None);
-    seat.command(Command::Seek { position: 28 });
-    seat.stands_at(28);
+    seat.seek(28);
     assert_eq!(status(&seat).going_to, None);
     seat.view.close().unwrap();
 }

@@ -22,8 +22,7 @@ fn a_target_of_a_later_frame_begins_when_the_frame_comes() {
     let given = [(7, 12, truth(&scene(), 12)), (3, 1, truth(&scene(), 1))];
     let seat = seat_with(CancelToken::default(), Scenery::camera(), MAX_CACHE_BYTES, &given);
     // It has no record before.
-    seat.command(Command::Step { by: 5 });
-    seat.stands_at(6);
+    seat.step(5, 6);
     assert_eq!((seat.found(3).len(), seat.found(7).len()), (6, 0));
     assert!(seat.refused(Command::End { target: 7, position: Some(6) }).contains("remove the target"));
     seat.play_to_the_end();
@@ -54,8 +53,7 @@ fn a_wrong_box_of_a_later_frame_pauses_there_and_can_be_replaced() {
 fn the_shown_frame_takes_a_box_without_another_read() {
     let back = |first: usize| Duration::from_millis(if first > 1 { 400 } else { 0 });
     let seat = seat_of(Scenery { lasts: back, ..Scenery::video() }, 0);
-    seat.command(Command::Seek { position: 20 });
-    seat.stands_at(20);
+    seat.seek(20);
     // The source has moved on; reading frame 20 again would take longer than a command waits.
     let outside = BBox::new(900.0, 0.0, 10.0, 10.0);
     assert!(seat.refused(Command::Add { id: None, position: Some(28), bbox: outside }).contains("outside"));
@@ -68,8 +66,7 @@ fn the_shown_frame_takes_a_box_without_another_read() {
 fn refuses_a_box_whose_next_frame_is_gone() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
     let seat = seat(true, 2 * frame);
-    seat.command(Command::Step { by: 11 });
-    seat.stands_at(12);
+    seat.step(11, 12);
     assert_eq!(seat.view.shared.look(|state| state.status.oldest), 11);
     let gone = seat.refused(Command::Add { id: None, position: Some(9), bbox: seat.truth(9) });
     assert!(gone.contains("frame 9 is gone: give the box in frame 11 or a later one"), "{gone}");

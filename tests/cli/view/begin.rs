@@ -61,9 +61,7 @@ fn a_box_of_a_frame_of_a_pipe_that_is_to_come_is_taken() {
     assert!(nothing.said().contains("has not come yet: play up to it"), "{}", nothing.said());
     let document = served.get("/result.json").json();
     assert_eq!((document["frames"].as_array().unwrap().len(), &document["summary"]["completed"]), (1, &json!(false)));
-    served.order(json!({ "do": "speed", "times": null }));
-    served.order(json!({ "do": "play" }));
-    served.stands_at(12);
+    served.play_to(12);
     feeding.join().unwrap();
     assert_eq!(String::from_utf8(served.get("/result-mot.txt").body).unwrap(), place.read("plain.txt"));
     assert_eq!(served.get("/result.json").json()["summary"]["completed"], true);
@@ -75,8 +73,7 @@ fn a_lone_target_keeps_its_number_in_every_file() {
     std::fs::write(place.path("seven.csv"), "7,2,40,30,24,32\n").unwrap();
     place.run("-q --preset paper --init-file @seven.csv --json @plain.json --mot @plain.txt").assert().success();
     let served = serve(&place, "--init-file @seven.csv");
-    served.order(json!({ "do": "step", "by": 3 }));
-    served.stands_at(4);
+    served.step(3, 4);
     let (plain, document) = (place.json("plain.json"), served.get("/result.json").json());
     for part in ["schema", "targets"] {
         assert_eq!(document[part], plain[part], "{part}");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::frames_of;
 use crate::helper::{Place, place, run};
-use crate::schema::errors;
+use crate::schema::check;
 use crate::served::{Served, serve, serve_frames};
 
 const DOWNLOADS: [(&str, &str); 5] = [
@@ -24,12 +24,10 @@ fn worked_on(place: &Place) -> Served {
     let served = serve(place, "--session @work.json");
     served.stands_at(1);
     served.order(json!({ "do": "add", "position": 1, "bbox": [40, 30, 24, 32] }));
-    served.order(json!({ "do": "step", "by": 11 }));
-    served.stands_at(12);
+    served.step(11, 12);
     served.order(json!({ "do": "give", "target": 1, "position": 6, "bbox": [43, 32, 24, 32] }));
     served.order(json!({ "do": "name", "target": 1, "name": " Anna & co ", "class": "car" }));
-    served.order(json!({ "do": "step", "by": 6 }));
-    served.stands_at(12);
+    served.step(6, 12);
     served.order(json!({ "do": "end", "target": 1, "position": 11 }));
     served
 }
@@ -47,8 +45,7 @@ fn a_session_is_saved_opened_again_and_continued_by_the_command_line() {
     let place = place(12);
     worked_on(&place).interrupt();
     let saved = place.json("work.json");
-    let schema: Value = serde_json::from_str(include_str!("../../../assets/result.schema.json")).unwrap();
-    assert_eq!(errors(&schema, &saved), [""; 0]);
+    check(&saved);
     let target = json!({ "id": 1, "name": "Anna & co", "class": "car", "given": given() });
     assert_eq!((&saved["targets"], saved["frames"].as_array().unwrap().len()), (&json!([target]), 10));
     assert_eq!((&saved["source"]["frames"], &saved["summary"]["completed"]), (&json!(12), &json!(true)));
@@ -86,8 +83,7 @@ fn a_session_is_saved_opened_again_and_continued_by_the_command_line() {
     assert!(zip.status == 200 && zip.body.starts_with(b"PK\x03\x04"));
     // What is taken back is followed again, and saved.
     served.order(json!({ "do": "take-back", "target": 1, "position": 11 }));
-    served.order(json!({ "do": "step", "by": 11 }));
-    served.stands_at(12);
+    served.step(11, 12);
     served.interrupt();
     assert_eq!(place.json("work.json")["frames"].as_array().unwrap().len(), 12);
 }
@@ -134,7 +130,7 @@ fn clips_of_a_folder_follow_each_other_with_a_session_each() {
     fs::create_dir(place.path("clips")).unwrap();
     for name in ["a.mp4", "b.mp4"] {
         let make = format!("-f lavfi -i testsrc2=size=160x120:rate=10:duration=0.6 clips/{name}");
-        if !crate::stream::ffmpeg(&place.path(""), &make) {
+        if !crate::ffmpeg::ffmpeg(&place.path(""), &make) {
             return;
         }
     }
