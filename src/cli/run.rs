@@ -16,7 +16,7 @@ use super::track::TrackArgs;
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::export::{Exports, Given, Journal, LostSpan, Run, SourceRecord, StateCounts, Summary, TargetRecord};
-use crate::media::{Demand, Item, Prefetch, Source, Span};
+use crate::media::{Demand, Info, Item, Prefetch, Source, Span};
 use crate::run::{Cause, End, Halt, OneSided, Passes, Pilot, Session, Step, Watch};
 use crate::tracker::{Evidence, Tracker, check_start};
 
@@ -232,10 +232,11 @@ impl Watch<Pilot> for Writer<'_, '_> {
 }
 
 /// The summary of a run for a person. `has_truth` says whether the first frame has a true box.
-pub fn text(name: &str, summary: &Summary, took: Duration, has_truth: bool) -> String {
+pub fn text(info: &Info, summary: &Summary, took: Duration, has_truth: bool) -> String {
     let rate = |fps: Option<f64>| fps.map_or("-".into(), |fps| format!("{fps:.0}"));
     let mut text = format!(
-        "{name}: {} frames in {:.2} s; tracking alone {} frames/s, decoding alone {} frames/s\n  states: {}",
+        "{}: {} frames in {:.2} s; tracking alone {} frames/s, decoding alone {} frames/s\n  states: {}",
+        info.name,
         summary.frames,
         took.as_secs_f64(),
         rate(summary.fps),
@@ -270,6 +271,9 @@ pub fn text(name: &str, summary: &Summary, took: Duration, has_truth: bool) -> S
         );
     } else if has_truth {
         text += "  no truth beyond the start: nothing to compare with\n";
+    }
+    if let (true, Some(base)) = (has_truth || summary.truth.is_some(), info.truth_base) {
+        text += &format!("  labels are {base}\n");
     }
     text
 }

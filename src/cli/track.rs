@@ -181,7 +181,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let summary = ended?;
     if args.quiet == 0 {
         let has_truth = !wanted.named && info.true_box(span.first).is_some();
-        let mut text = run::text(&info.name, &summary, started.elapsed(), has_truth);
+        let mut text = run::text(info, &summary, started.elapsed(), has_truth);
         if outputs.is_empty() {
             text += "  see it: --overlay DIR draws the boxes on the frames; keep it: --json FILE\n";
         }

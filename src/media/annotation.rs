@@ -55,6 +55,13 @@ impl Base {
     }
 }
 
+impl std::fmt::Display for Base {
+    /// `0-based` or `1-based`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-based", self.offset())
+    }
+}
+
 /// One line of a file: its four numbers, or those of the box around its polygon. An empty line has four NaN.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {

@@ -65,6 +65,7 @@ impl Sequence {
                 Aligned::new(&name, found, &images, &mut warnings)
             }
         };
+        let truth_base = rows.iter().flatten().next().map(Row::base);
         let truth: Vec<Option<BBox>> = rows.iter().map(|row| row.and_then(|row| row.bbox())).collect();
         let first = truth.iter().skip(first).position(Option::is_some).map_or(0, |after| first + after);
         let truth_path = found.map(|found| found.rows.path().to_path_buf());
@@ -80,6 +81,7 @@ impl Sequence {
             truth,
             inputs: of_images.chain(of_truths).chain(truth_path.clone()).collect(),
             truth_path,
+            truth_base,
             images,
             warnings,
             ..Info::default()

@@ -11,6 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use super::annotation::Base;
 use super::images::Images;
 use crate::bbox::BBox;
 use crate::cancel::{CancelToken, spawn};
@@ -82,6 +83,8 @@ pub struct Info {
     pub truth: Vec<Option<BBox>>,
     /// File of the truth.
     pub truth_path: Option<PathBuf>,
+    /// Base of the numbers in the truth, which the name of its file implies.
+    pub truth_base: Option<Base>,
     /// File of each frame of a folder of images; where there are any, [`Prefetch`] decodes these.
     pub images: Vec<PathBuf>,
     /// Other files and folders that are read, now or when the source is opened again.

@@ -65,9 +65,13 @@ fn a_broken_truth_is_an_error_unless_the_box_is_given() {
 fn a_truth_of_the_start_alone_is_not_scored() {
     let place = place(4);
     write(&place, &rows(&place)[..1]);
-    let said = contains("no truth beyond the start").and(contains("precision").not());
+    let said = contains("no truth beyond the start").and(contains("labels are 1-based"));
+    let said = said.and(contains("precision").not());
     place.run("--json @a.json").assert().success().stdout(said);
     assert_eq!(summary(&place), Value::Null);
+    // The name of the file implies its base.
+    fs::rename(place.path("seq/groundtruth_rect.txt"), place.path("seq/groundtruth.txt")).unwrap();
+    place.run("").assert().success().stdout(contains("labels are 0-based"));
 }
 
 #[test]
