@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
@@ -23,9 +23,6 @@ const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
 
 /// How often a process is checked for cancellation and stalls.
 const POLL: Duration = Duration::from_millis(20);
-
-/// Time for a process to exit after its output has ended.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
 /// Error lines that are kept of a log.
 const MAX_LOG_LINES: usize = 8;
@@ -103,7 +100,7 @@ pub(crate) struct FfmpegProcess {
 #[derive(Debug)]
 struct Shared {
     child: Mutex<Child>,
-    /// Number of the current read; 0 between reads.
+    /// Number of the current read; 0 between reads, the largest for the wait for the end.
     reading: AtomicU64,
     stalled: AtomicBool,
     ended: AtomicBool,
@@ -181,15 +178,14 @@ impl FfmpegProcess {
     /// # Errors
     /// Why it failed: cancelled, stalled, or its own message.
     pub fn finish(&mut self) -> Result<(), String> {
-        let begun = Instant::now();
+        // The monitor kills a process that does not exit.
+        self.shared.reading.store(u64::MAX, Ordering::Relaxed);
         let status = loop {
             match lock(&self.shared.child).try_wait() {
                 Ok(Some(status)) => break status,
                 Err(error) => return Err(error.to_string()),
-                Ok(None) if begun.elapsed() > SHUTDOWN_GRACE => kill(&mut lock(&self.shared.child)),
-                Ok(None) => {}
+                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
             }
-            std::thread::sleep(Duration::from_millis(1));
         };
         self.join();
         let name = &self.name;
@@ -284,20 +280,18 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn kills_a_process_that_stalls_or_is_cancelled() {
-        let sleep = || {
-            let mut sleep = command("sleep");
-            sleep.arg("60");
-            sleep
-        };
-        for cancelled in [false, true] {
+        // The first two keep their output open, the last ends it and stays.
+        for (cancelled, script) in [(false, "exec sleep 60"), (true, "exec sleep 60"), (false, "exec >&-; sleep 60")] {
+            let mut shell = command("sh");
+            shell.args(["-c", script]);
             let limits = Limits { timeout: Duration::from_millis(100), cancel: CancelToken::default() };
             if cancelled {
                 limits.cancel.cancel();
             }
-            let (mut process, mut out) = FfmpegProcess::start(sleep(), Path::new("x"), limits, |_| false).unwrap();
+            let (mut process, mut out) = FfmpegProcess::start(shell, Path::new("x"), limits, |_| false).unwrap();
             assert_eq!(process.reading(1, || out.read(&mut [0]).unwrap()), 0);
             let reason = process.finish().unwrap_err();
-            assert_eq!(reason, if cancelled { "interrupted" } else { "sleep gave no output within 0.1 s" });
+            assert_eq!(reason, if cancelled { "interrupted" } else { "sh gave no output within 0.1 s" });
         }
     }
 }
