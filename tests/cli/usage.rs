@@ -176,20 +176,9 @@ fn recipes_run() {
         count += 1;
     }
     assert!(count >= 10, "{count} recipes");
-    for output in [
-        "boxes.json",
-        "boxes.csv",
-        "boxes.txt",
-        "my.toml",
-        "report/report.html",
-        "hard/scene.json",
-        "dataset/data.yaml",
-        "dataset/images/000005.jpg",
-        "pictures/000001.jpg",
-        "step.html",
-        "safe.mp4",
-        "near.mp4",
-    ] {
+    let outputs = "boxes.json boxes.csv boxes.txt my.toml report/report.html hard/scene.json dataset/data.yaml \
+                   dataset/images/000005.jpg pictures/000001.jpg step.html safe.mp4 near.mp4";
+    for output in outputs.split_whitespace() {
         assert!(folder.join(output).is_file(), "{output}");
     }
 }

@@ -64,8 +64,7 @@ fn a_document_is_complete_once_the_last_frame_is_tracked() {
     seat.command(Command::Give { target: 1, position: Some(20), bbox: seat.truth(20) });
     assert!(!completed());
     seat.command(Command::End { target: 1, position: Some(25) });
-    seat.command(Command::Play);
-    seat.stands_at(FRAMES);
+    seat.play_to_the_end();
     assert!(completed());
     seat.view.close().unwrap();
     // A target whose first frame never came.
