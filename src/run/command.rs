@@ -76,7 +76,7 @@ pub enum Command {
     /// Ends this clip and goes on with another one of the folder.
     Clip {
         /// Clips on; negative for back.
-        by: i64,
+        by: isize,
     },
     /// Plays and tracks from the current frame on.
     Play,
@@ -85,7 +85,7 @@ pub enum Command {
     /// Moves by some frames; tracks on the way forward.
     Step {
         /// Frames; negative for back.
-        by: i64,
+        by: isize,
     },
     /// Shows a frame without tracking.
     Seek {

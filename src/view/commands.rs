@@ -87,10 +87,7 @@ impl Controller {
             Command::Clip { by } => {
                 let clip = self.shared.look(|state| state.status.clip);
                 let (place, count) = clip.ok_or("there is one clip only")?;
-                let next = usize::try_from(by)
-                    .ok()
-                    .map_or(place.checked_sub(by.unsigned_abs() as usize), |by| place.checked_add(by));
-                let next = next.filter(|next| (1..=count).contains(next));
+                let next = place.checked_add_signed(by).filter(|next| (1..=count).contains(next));
                 let next = next.ok_or_else(|| format!("this is clip {place} of {count}"))?;
                 self.shared.change(|state| state.next_clip = Some(next));
             }
@@ -114,9 +111,8 @@ impl Controller {
                 // Steps that come faster than frames add up.
                 let under_way = self.goal.filter(|_| !self.shared.look(|state| state.status.playing));
                 let from = under_way.map_or(self.position(), |goal| goal.position);
-                let frames = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
-                let to = if by < 0 { from.saturating_sub(frames) } else { from.saturating_add(frames) };
-                let to = to.max(self.cache.span.first).min(self.cache.last.unwrap_or(usize::MAX));
+                let to = from.saturating_add_signed(by).max(self.cache.span.first);
+                let to = to.min(self.cache.last.unwrap_or(usize::MAX));
                 self.go(to, by > 0)?;
             }
             Command::Seek { position } => self.go(position, false)?,

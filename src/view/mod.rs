@@ -19,7 +19,7 @@ mod state;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
@@ -328,21 +328,15 @@ fn bare(host: &str) -> &str {
 
 fn listen(host: &str, port: u16) -> Result<(TcpListener, SocketAddr)> {
     let wrong = |error: std::io::Error| {
-        let reason = match error.kind() {
-            std::io::ErrorKind::AddrInUse => "another program listens on this port: name another one, or 0 for any \
-                                              that is free"
-                .into(),
-            std::io::ErrorKind::PermissionDenied => format!("{error}: ports below 1024 need rights, name another one"),
-            std::io::ErrorKind::AddrNotAvailable => format!("{error}: it is no address of this machine"),
-            _ if host.contains([':', '/']) && host.parse::<std::net::IpAddr>().is_err() => {
-                format!("{error}: name the host alone, and the port by --port")
-            }
-            _ => error.to_string(),
+        let error = match error.kind() {
+            std::io::ErrorKind::AddrInUse => std::io::Error::other(
+                "another program listens on this port: name another one, or 0 for any that is free",
+            ),
+            _ => error,
         };
-        Error::io(format!("{host}:{port}"), std::io::Error::other(reason))
+        Error::io(format!("{host}:{port}"), error)
     };
-    let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(wrong)?.collect();
-    let listener = TcpListener::bind(&addresses[..]).map_err(wrong)?;
+    let listener = TcpListener::bind((host, port)).map_err(wrong)?;
     let local = listener.local_addr().map_err(wrong)?;
     Ok((listener, local))
 }

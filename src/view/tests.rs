@@ -139,7 +139,7 @@ impl Seat {
         self.stands_at(position);
     }
 
-    fn step(&self, by: i64, position: usize) {
+    fn step(&self, by: isize, position: usize) {
         self.command(Command::Step { by });
         self.stands_at(position);
     }

@@ -337,7 +337,7 @@ fn wrong_usage_is_told() {
         command.assert()
     };
     run(&format!("--port {port}")).code(1).stderr(contains(format!("127.0.0.1:{port}: another program listens")));
-    run("--host 203.0.113.7").code(1).stderr(contains("no address of this machine"));
+    run("--host 203.0.113.7").code(1).stderr(contains("203.0.113.7:8787: "));
     run("--port 0 --token short").code(2).stderr(contains("--token"));
     run("--port 70000").code(2).stderr(contains("--port"));
     run("--port 0 --init 900,900,10,10").code(2).stderr(contains("target 1: box 900,900,10,10"));
