@@ -243,8 +243,8 @@ impl Search for ExpertSearch {
         if rate.is_some() {
             return self.filter.learn(frame, Pose { aspect: 1.0, ..at }, evidence, rate);
         }
-        // The filter does not learn while the evidence favours the network.
-        if self.apart > 0 && self.doubt > 0.0 {
+        // The filter does not learn while it is not clear who is right.
+        if self.apart > 0 {
             return Learned::Done;
         }
         self.filter.learn(frame, self.filter_at, evidence, None)
