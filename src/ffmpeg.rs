@@ -181,7 +181,9 @@ impl FfmpegProcess {
         // The monitor kills a process that does not exit.
         self.shared.reading.store(u64::MAX, Ordering::Relaxed);
         let status = loop {
-            match lock(&self.shared.child).try_wait() {
+            // The lock is free while it sleeps, for the monitor.
+            let exited = lock(&self.shared.child).try_wait();
+            match exited {
                 Ok(Some(status)) => break status,
                 Err(error) => return Err(error.to_string()),
                 Ok(None) => std::thread::sleep(Duration::from_millis(1)),
