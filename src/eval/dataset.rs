@@ -139,7 +139,7 @@ impl LabelledSequence {
         let span = info.span(None, None)?;
         let (first, last) = (span.first - 1, span.last.unwrap_or(info.images.len()));
         let rows = &sequence.rows()[first..last];
-        let file_base = rows.iter().flatten().next().map_or(Base::Zero, Row::base);
+        let file_base = info.truth_base.unwrap_or(Base::Zero);
         let base = base.unwrap_or(file_base);
         let label = |row: &Row| row.numbers().iter().all(|v| v.is_finite()).then(|| base.to_bbox(row.numbers()));
         let truth: Vec<Option<BBox>> = rows.iter().map(|row| row.as_ref().and_then(label)).collect();
