@@ -414,13 +414,14 @@ impl WindowParams {
     /// The defaults for a machine. The class means score +1 and -1, except for ridge regression, whose labels fall off so
     /// steeply that its scores are lower. Machines that solve eigenproblems take longest, and learn less often.
     pub fn of(machine: MachineKind) -> Self {
+        let default = Self::default();
         let (gate, interval) = match machine {
-            MachineKind::Krr => (0.0, 1),
+            MachineKind::Krr => (default.gate, default.interval),
             MachineKind::Svm => (0.1, 1),
             MachineKind::Klda | MachineKind::Slem => (0.2, 1),
             MachineKind::Kpca | MachineKind::Kdspe => (0.2, 2),
         };
-        Self { machine: machine.params(), gate, interval, ..Self::default() }
+        Self { machine: machine.params(), gate, interval, ..default }
     }
 
     /// Another machine than `before` comes with its gate and interval, another kind of kernel with its bandwidth.
@@ -438,8 +439,9 @@ impl WindowParams {
 impl GuardParams {
     /// The defaults for a machine.
     pub fn of(machine: MachineKind) -> Self {
-        let accept_above = if machine == MachineKind::Krr { 0.3 } else { 0.5 };
-        Self { windows: WindowParams::of(machine), accept_above, ..Self::default() }
+        let default = Self::default();
+        let accept_above = if machine == MachineKind::Krr { default.accept_above } else { 0.5 };
+        Self { windows: WindowParams::of(machine), accept_above, ..default }
     }
 }
 
