@@ -31,8 +31,6 @@ pub struct Control {
     lines: Receiver<Line>,
     /// What follows a new target.
     pilot: Pilot,
-    /// All targets, in the order of the session.
-    targets: Vec<TargetRecord>,
     /// What was refused since it was told, and how much more.
     refusals: Vec<String>,
     more: u64,
@@ -43,7 +41,7 @@ impl Control {
     ///
     /// # Errors
     /// Wrong usage for a missing file.
-    pub fn start(path: &Path, pilot: Pilot, targets: &[TargetRecord], quit: CancelToken) -> Result<Self, Failure> {
+    pub fn start(path: &Path, pilot: Pilot, quit: CancelToken) -> Result<Self, Failure> {
         let is_stdin = path == Path::new("-");
         if !is_stdin && !path.exists() {
             return Err(Failure::usage(format!("--commands {}: no such file or pipe", path.display())));
@@ -60,12 +58,12 @@ impl Control {
             },
         };
         spawn("commands", read)?;
-        Ok(Self { lines, pilot, targets: targets.to_vec(), refusals: Vec::new(), more: 0 })
+        Ok(Self { lines, pilot, refusals: Vec::new(), more: 0 })
     }
 
-    /// Applies the commands that have come to the frame `item`, which the targets are about to see. `added` gets each
-    /// new target.
-    pub fn apply(&mut self, session: &mut Session<Pilot>, item: &Item, mut added: impl FnMut(TargetRecord)) {
+    /// Applies the commands that have come to the frame `item`, which the targets are about to see. `targets` are all
+    /// targets of the session, in its order.
+    pub fn apply(&mut self, session: &mut Session<Pilot>, item: &Item, targets: &mut Vec<TargetRecord>) {
         // A box needs pixels: commands wait for a frame that can be read.
         let Ok(frame) = &item.frame else { return };
         let size = frame.as_frame().size();
@@ -76,13 +74,15 @@ impl Control {
                 checked.map_err(|error| error.to_string()).and(Ok(command))
             });
             let done = done.and_then(|command| match command {
-                Command::Add { id, position: None, bbox } => self.add(session, id, item.position, bbox).map(&mut added),
-                Command::Give { target, position: None, bbox } => {
-                    self.find(session, target).map(|at| session.give(at, item.position, Some(bbox)))
-                }
-                Command::End { target, position: None } => {
-                    self.find(session, target).map(|at| _ = session.drop_target(at))
-                }
+                Command::Add { id, position: None, bbox } => self.add(session, targets, id, item.position, bbox),
+                Command::Give { target, position: None, bbox } => find(session, targets, target).map(|at| {
+                    session.give(at, item.position, Some(bbox));
+                    targets[at].give(item.position, bbox);
+                }),
+                Command::End { target, position: None } => find(session, targets, target).map(|at| {
+                    session.drop_target(at);
+                    targets[at].end(item.position);
+                }),
                 Command::Add { .. } | Command::Give { .. } | Command::End { .. } => {
                     Err("a run has no \"position\": its commands hold for the next frame".into())
                 }
@@ -112,32 +112,32 @@ impl Control {
     }
 
     fn add(
-        &mut self,
+        &self,
         session: &mut Session<Pilot>,
+        targets: &mut Vec<TargetRecord>,
         id: Option<u32>,
         start: usize,
         bbox: BBox,
-    ) -> Result<TargetRecord, String> {
-        let alive = (0..self.targets.len()).filter(|&target| session.follower(target).is_some()).count();
+    ) -> Result<(), String> {
+        let alive = (0..targets.len()).filter(|&target| session.follower(target).is_some()).count();
         if alive >= MAX_TARGETS {
             return Err(format!("there are {alive} targets, of at most {MAX_TARGETS}: end one first"));
         }
-        let highest = self.targets.iter().map(|target| target.id).max().unwrap_or(0);
+        let highest = targets.iter().map(|target| target.id).max().unwrap_or(0);
         let id = id.or(highest.checked_add(1)).ok_or("there is no higher id: give one")?;
-        if self.targets.iter().any(|target| target.id == id) {
+        if targets.iter().any(|target| target.id == id) {
             return Err(format!("there is or was a target {id} already"));
         }
         session.add(self.pilot.clone(), start, bbox);
-        let target = TargetRecord::new(id, start, bbox);
-        self.targets.push(target.clone());
-        Ok(target)
+        targets.push(TargetRecord::new(id, start, bbox));
+        Ok(())
     }
+}
 
-    /// The number of a target that has not ended.
-    fn find(&self, session: &Session<Pilot>, id: u32) -> Result<usize, String> {
-        let place = self.targets.iter().position(|target| target.id == id);
-        place.filter(|&at| session.follower(at).is_some()).ok_or_else(|| format!("there is no target {id}"))
-    }
+/// The number of a target that has not ended.
+fn find(session: &Session<Pilot>, targets: &[TargetRecord], id: u32) -> Result<usize, String> {
+    let place = targets.iter().position(|target| target.id == id);
+    place.filter(|&at| session.follower(at).is_some()).ok_or_else(|| format!("there is no target {id}"))
 }
 
 /// Reads lines until the end, `quit`, or the end of the run.

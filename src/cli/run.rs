@@ -67,7 +67,7 @@ impl RunConfig<'_> {
         let mut journal = Journal::new(exports, self.source.info(), run);
         journal.repeats = self.has_two_passes();
         let cancel = &self.cancel;
-        let start = |path| Control::start(path, self.pilot(), &self.targets, self.quit.clone());
+        let start = |path| Control::start(path, self.pilot(), self.quit.clone());
         let control = self.args.commands.as_deref().map(start).transpose()?;
         let unchecked = Some(&self.targets[..]);
         let mut writer = Writer { journal, progress, cancel, control, unchecked, refused: None, last: 0 };
@@ -221,7 +221,7 @@ impl Watch<Pilot> for Writer<'_, '_> {
 
     fn before(&mut self, session: &mut Session<Pilot>, item: &Item) {
         if let Some(control) = &mut self.control {
-            control.apply(session, item, |target| self.journal.add_target(target));
+            control.apply(session, item, self.journal.targets());
         }
         self.warn_of_refusals();
     }

@@ -94,6 +94,7 @@ impl Document {
     pub fn to_json(&self) -> Wrong<String> {
         let wrong = |error: serde_json::Error| error.to_string();
         let mut document = serde_json::to_value(self.run()).map_err(wrong)?;
+        document["targets"] = serde_json::to_value(&self.targets).map_err(wrong)?;
         document["frames"] = serde_json::to_value(&self.frames).map_err(wrong)?;
         Ok(document.to_string())
     }

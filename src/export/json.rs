@@ -52,7 +52,8 @@ impl Exporter for Json {
     fn finish(mut self: Box<Self>, run: &Run, summary: &Summary) -> Result<()> {
         self.text.clear();
         self.begin(run)?;
-        self.append("\n],\n\"summary\":", summary)?;
+        self.append("\n],\n\"targets\":", &run.targets)?;
+        self.append(",\n\"summary\":", summary)?;
         self.text.extend_from_slice(b"}\n");
         self.output.append(&self.text)?;
         self.output.finish()
@@ -97,13 +98,14 @@ mod tests {
     /// A line that ends with `>` goes on in the next one.
     const EXPECTED: &str = r#"{"schema":"kcf-track/3","version":"VERSION",>
 "source":{"path":"seq/car","start":1,"end":2,"frames":2,"rate":null,"width":64,"height":48},>
-"parameters":{"padding":1.5},"targets":[{"id":1,"given":[{"frame":1,"bbox":[10.0,20.5,30.0,40.25]}]}],
+"parameters":{"padding":1.5},
 "frames":[
 {"index":1,"file":"0001.jpg","bbox":[10.0,20.5,30.0,40.25],"peak":null,"psr":null,"apce":null,"decision":null,>
 "refit_kept":false,"state":"initial","confidence":null,"long_term":null,"identity":null,"decode_ms":2.0,"track_ms":1.25},
 {"index":2,"file":"0002.jpg","bbox":[-0.5,21.0,30.0,40.25],"peak":0.5,"psr":9.1,"apce":null,"decision":0.25,>
 "refit_kept":true,"state":"tracking","confidence":0.75,"long_term":null,"identity":null,"decode_ms":2.0,"track_ms":0.75}
 ],
+"targets":[{"id":1,"given":[{"frame":1,"bbox":[10.0,20.5,30.0,40.25]}]}],
 "summary":{"frames":2,"states":{"initial":1,"tracking":1,"recovered":0,"uncertain":0,"lost":0,"missing":0},>
 "fps":1000.0,"decode_fps":500.0,"mean_psr":9.1,"mean_decision":0.25,"mean_confidence":0.75,"refits_kept":1,>
 "dropped":0,"lost":[],"truth":null,"completed":true,"error":null}}

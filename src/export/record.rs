@@ -29,7 +29,8 @@ pub struct Run {
     /// All settings of the tracker.
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     pub parameters: serde_json::Value,
-    /// The targets.
+    /// The targets, which commands change while the run goes on.
+    #[serde(skip)]
     pub targets: Vec<TargetRecord>,
     /// Whether the frames tell targets apart by their ids.
     #[serde(skip)]
@@ -137,6 +138,20 @@ impl TargetRecord {
         Ok(())
     }
 
+    /// Gives it a box, in place of what was given in this frame.
+    pub fn give(&mut self, frame: usize, bbox: BBox) {
+        self.given.retain(|given| given.frame != frame);
+        self.given.push(Given { frame, bbox: Some(bbox) });
+        self.given.sort_by_key(|given| given.frame);
+    }
+
+    /// Ends it for good, at least one frame after its beginning.
+    pub fn end(&mut self, frame: usize) {
+        let frame = frame.max(self.start().saturating_add(1));
+        self.given.retain(|given| given.frame < frame);
+        self.given.push(Given { frame, bbox: None });
+    }
+
     /// Multiplies its boxes, which are shares of the frame's size. Rounding restores the boxes that we wrote.
     pub fn scale(&mut self, width: f64, height: f64) {
         for bbox in self.given.iter_mut().filter_map(|given| given.bbox.as_mut()) {
@@ -208,6 +223,7 @@ pub struct FrameRecord {
     /// The kernel machine's decision about the window at the box; null without one.
     pub decision: Option<f32>,
     /// Whether a refit of the machine did not converge in this frame, so the earlier model was kept.
+    #[serde(default)]
     pub refit_kept: bool,
     /// The state of the target.
     pub state: State,
@@ -348,9 +364,9 @@ impl<'a> Journal<'a> {
         Self { info, exports, run, tally, labelled, is_scored: false, last, dropped: 0, repeats: false }
     }
 
-    /// Adds a target that begins while the session runs.
-    pub fn add_target(&mut self, target: TargetRecord) {
-        self.run.targets.push(target);
+    /// The targets, in the order of the session. They may grow and change while it runs.
+    pub fn targets(&mut self) -> &mut Vec<TargetRecord> {
+        &mut self.run.targets
     }
 
     /// Frames written.

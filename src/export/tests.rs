@@ -120,6 +120,8 @@ struct Document {
     head: Run,
     /// One record per target and frame, in the order of the frames; the first of each target has the given box.
     frames: Vec<FrameRecord>,
+    /// The targets.
+    targets: Vec<TargetRecord>,
     /// Counts and means of the run.
     summary: Summary,
 }

@@ -88,6 +88,7 @@ fn documents_of_earlier_versions_are_read() {
     let now = boxes_alone(&old);
     (old["schema"], old["targets"]) = ("kcf-track/1".into(), Value::Null);
     old["source"].as_object_mut().unwrap().retain(|name, _| !["frames", "rate"].contains(&name.as_str()));
+    old["frames"][1].as_object_mut().unwrap().remove("refit_kept");
     std::fs::write(place.path("old.json"), old.to_string()).unwrap();
     place.run("--init-file @old.json --preset paper --json @again.json -q").assert().success();
     assert_eq!(boxes_alone(&place.json("again.json")), now);

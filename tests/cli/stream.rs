@@ -297,6 +297,14 @@ fn commands_add_give_and_drop_targets_between_the_frames_of_a_pipe() {
         assert!(said.contains(refusal), "{refusal}: {said}");
     }
     let document = place.json("run.json");
+    let given = document["targets"].as_array().unwrap().iter().map(|target| target["given"].as_array().unwrap());
+    let given: Vec<Vec<_>> =
+        given.map(|all| all.iter().map(|given| given["frame"].as_u64().unwrap()).collect()).collect();
+    assert_eq!(
+        (given, &document["targets"][0]["given"][2]["bbox"]),
+        (vec![vec![1, 4, 5], vec![2, 5], vec![5]], &serde_json::Value::Null)
+    );
+    place.run("--init-file @run.json -q").assert().success();
     let ids: Vec<_> = document["summary"]["targets"].as_array().unwrap().iter().map(|target| &target["id"]).collect();
     assert_eq!((ids, &document["summary"]["dropped"]), (vec![&1.into(), &2.into(), &5.into()], &0.into()));
 
