@@ -126,11 +126,19 @@ fn serve(
         let wrong = |reason| Failure::usage(format!("--session {}: {reason}", path.display()));
         Document::read(path).map_err(wrong)
     });
-    let session = session.transpose()?;
-    if let Some(session) = session.as_ref().filter(|_| args.preset.is_none() && args.settings.is_empty()) {
-        resolved = Resolved::of(&session.parameters).unwrap_or(resolved);
-    }
+    let mut session = session.transpose()?;
     let (source, mut warnings) = source::open(given, OpenOptions::default(), false, cancel)?;
+    if let Some(session) = &mut session {
+        match Resolved::of(&session.parameters) {
+            Some(stored) if args.preset.is_none() && args.settings.is_empty() => resolved = stored,
+            Some(stored) if stored.params == resolved.params => {}
+            // Boxes of other settings are tracked again.
+            Some(_) => session.frames.clear(),
+            None => {
+                warnings.push(format!("the session has no settings that are known here: {} is used", resolved.preset))
+            }
+        }
+    }
     let info = source.info();
     let wanted = args.targets.read(info)?;
     let span = source::span(source.as_ref(), args.start, args.end, None, cancel)?;
