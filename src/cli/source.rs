@@ -172,6 +172,7 @@ pub fn warnings(
         let small = target.boxes().find_map(|(_, bbox)| tracker::too_small(&bbox));
         all.extend(small.map(|text| format!("the box{name} {text}; enlarge the images")));
     }
+    all.extend(wanted.warning.clone());
     if !wanted.is_empty() {
         if start.is_none() && wanted.first().is_none() && span.first > 1 {
             let first = span.first;

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::Failure;
 use crate::bbox::BBox;
-use crate::export::{Labels, TargetRecord};
+use crate::export::{Labels, SourceRecord, TargetRecord};
 use crate::frame::Channels;
 use crate::media::{Info, Span, decode};
 
@@ -25,8 +25,9 @@ pub struct TargetArgs {
     init_format: BoxFormat,
     /// Given boxes: lines id,frame,x,y,w,h, or labels of any format
     ///
-    /// Labels are what --json, --jsonl, --mot, --coco, --cvat, --label-studio and --yolo write. The first box of an id begins a target, each later one corrects it. A line may go on with class,name. Of labels
-    /// that mark given boxes only these are taken, of others all.
+    /// Labels are what --json, --jsonl, --mot, --coco, --cvat, --label-studio and --yolo write. The
+    /// first box of an id begins a target, each later one corrects it. A line may go on with class,name. Of labels that
+    /// mark given boxes only these are taken, of others all.
     #[arg(long, value_name = "FILE")]
     pub init_file: Option<PathBuf>,
 }
@@ -42,14 +43,16 @@ impl TargetArgs {
     /// # Errors
     /// Boxes without area, two targets with one id, a file or a line that cannot be read.
     pub fn read(&self, info: &Info) -> Result<Targets, Failure> {
-        let mut wanted = Vec::new();
+        let (mut wanted, mut warning) = (Vec::new(), None);
         for (given, id) in self.init.iter().zip(1..) {
             let bbox = self.init_format.to_bbox(given.numbers);
             let bbox = bbox.map_err(|error| Failure::usage(format!("--init: {error}")))?;
             wanted.push(TargetRecord::new(id, given.frame.unwrap_or(0), bbox));
         }
         if let Some(path) = &self.init_file {
-            for target in read_file(path, self.init_format, info)? {
+            let (targets, other) = read_file(path, self.init_format, info)?;
+            warning = other;
+            for target in targets {
                 if wanted.iter().any(|other| other.id == target.id) {
                     let reason = format!("two targets have the id {} (those of --init are 1, 2, …)", target.id);
                     return Err(Failure::usage(reason));
@@ -57,7 +60,7 @@ impl TargetArgs {
                 wanted.push(target);
             }
         }
-        Ok(Targets { named: wanted.len() > 1 || self.init_file.is_some(), wanted })
+        Ok(Targets { named: wanted.len() > 1 || self.init_file.is_some(), wanted, warning })
     }
 }
 
@@ -135,14 +138,26 @@ pub struct Targets {
     wanted: Vec<TargetRecord>,
     /// Whether outputs tell them apart by their ids.
     pub named: bool,
+    /// Why their document may be of another source.
+    pub warning: Option<String>,
 }
 
 /// Labels, or the lines `id,frame,x,y,w,h,class,name` of a file; a header line, blank lines and lines with `#` are
-/// skipped.
-fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Vec<TargetRecord>, Failure> {
+/// skipped. Also returns why they may be of another source.
+fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<(Vec<TargetRecord>, Option<String>), Failure> {
     let shown = path.display();
     match Labels::read(path, || frame_size(info)) {
-        Ok(Some(labels)) => return Ok(labels.targets),
+        Ok(Some(labels)) if labels.targets.is_empty() => {
+            return Err(Failure::usage(format!("--init-file {shown}: there is no target in it")));
+        }
+        Ok(Some(Labels { targets, document })) => {
+            let other = document.and_then(|of| {
+                let (width, height) = frame_size(info).unwrap_or_default();
+                let here = SourceRecord::new(of.source.path.clone(), info, Span::default());
+                of.check_source(&SourceRecord { width, height, ..here }).err()
+            });
+            return Ok((targets, other.map(|reason| format!("--init-file {shown}: {reason}"))));
+        }
         Ok(None) => {}
         Err(reason) => return Err(Failure::usage(format!("--init-file {shown}: {reason}"))),
     }
@@ -170,12 +185,12 @@ fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Vec<TargetRe
     }
     match wanted.is_empty() {
         true => Err(Failure::usage(format!("--init-file {shown}: no target; a line is id,frame,x,y,w,h"))),
-        false => Ok(wanted),
+        false => Ok((wanted, None)),
     }
 }
 
 fn parse_row(line: &str, format: BoxFormat) -> Result<TargetRecord, String> {
-    let words: Vec<&str> = line.split(',').map(|word| word.trim().trim_matches('"')).collect();
+    let words: Vec<&str> = line.splitn(8, ',').map(|word| word.trim().trim_matches('"')).collect();
     let [id, frame, numbers @ ..] = &words[..] else {
         return Err(format!("`{line}` is not id,frame,x,y,w,h"));
     };

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use serde_json::Value;
@@ -46,7 +47,10 @@ impl Labels {
         if path.is_dir() {
             return sized(&|_| yolo(path));
         }
-        let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => "it is not text; unpack a zip file first".into(),
+            _ => error.to_string(),
+        })?;
         let text = text.trim_start_matches('\u{feff}').trim();
         let found = match text.chars().next() {
             Some('{' | '[') => {
