@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _native
 from ._boxes import PathLike, Results, xyxy_of
-from ._errors import FormatError, FrameError, SettingError
+from ._errors import BoxError, FormatError, FrameError, SettingError
 from ._native import Estimate, MultiTracker, Source
 from ._progress import Progress
 from ._source import Box, Frame, Init, Opened, Order, Targets, open_source
@@ -256,6 +256,10 @@ class Run(Results, Iterator[Step]):
                 if boxes:
                     yield Step(position, name, boxes, estimates, pixels, order, classes, at, decode_ms, track_ms)
                 shown.advance()
+        for target in opened.targets.records:
+            begin = target["given"][0]["frame"]
+            if 0 < position < begin:
+                raise BoxError(f"target {target['id']} never began: the frames end before frame {begin}")
         self.error = None
         if opened.last is not None and opened.first <= position < opened.last:
             warnings.warn(f"the frames end with {position}, before end {opened.last}", stacklevel=3)

@@ -109,6 +109,8 @@ def test_a_video_gives_the_boxes_of_its_frames(noise, tmp_path):
     assert [round(step.time, 3) for step in steps] == [0.04, 0.08, 0.12, 0.16, 0.2] and Source(path).rate == 25.0
     with pytest.raises(kcf_track.Error, match="no true box|give"):
         track(path)
+    with pytest.raises(kcf_track.BoxError, match="never began: the frames end before frame 9"):
+        list(track(path, BOX, start=9))
     (tmp_path / "none.mp4").write_bytes(b"no video")
     with pytest.raises(kcf_track.Error, match="none.mp4"):
         track(tmp_path / "none.mp4", BOX)
