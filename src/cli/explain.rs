@@ -6,12 +6,12 @@ use clap::Args;
 
 use super::Failure;
 use super::settings::{self, SettingsArgs};
-use super::source::{self, Position};
+use super::source;
 use super::targets::TargetArgs;
 use crate::Error;
 use crate::atomic_file;
 use crate::export::Replay;
-use crate::media::{Demand, OpenOptions, Prefetch};
+use crate::media::{Demand, OpenOptions, Prefetch, Span};
 
 /// Explain one step of the paper's tracker on a page: patch, features, spectra, kernel, response
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let (source, _) = source::open(&args.source, OpenOptions::default(), args.targets.is_empty(), &cancel)?;
     let info = source.info();
     let wanted = args.targets.read(info)?;
-    let span = source::span(source.as_ref(), None, Some(Position::Frame(args.frame)), wanted.first(), &cancel)?;
+    let span = source::span(source.as_ref(), None, None, wanted.first(), &cancel)?;
     let Some((start, bbox)) = wanted.within(span, info)?.first().and_then(|target| target.boxes().next()) else {
         return Ok(());
     };
@@ -54,6 +54,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
             args.frame, start
         )));
     }
+    let span = Span { last: Some(args.frame), ..span };
     let mut replay: Option<Replay> = None;
     for item in Prefetch::open(source.as_ref(), span, Demand { channels: params.channels(), color: true }, &cancel)? {
         let position = item.position;
