@@ -20,6 +20,9 @@ use crate::frame::{Channels, FrameBuf, PixelFormat};
 /// Time step in seconds that ffmpeg takes for an error in a file. A long pause is not an error.
 const MAX_PAUSE: &str = "1000000000";
 
+/// How long a frame that has come waits for its log.
+const LOG_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Maximum number of frames to ask ffmpeg for, which reads the number as floating point.
 const MAX_FRAMES: usize = 1 << 53;
 
@@ -107,12 +110,14 @@ impl Video {
             command.args(["-thread_type", "slice"]);
         }
         command.args(["-dts_delta_threshold", MAX_PAUSE]).args(self.input.arguments());
-        // `showinfo` logs the time and size of each frame. The written times are frame numbers, because ffmpeg would
-        // refuse two frames that are closer than the nominal rate.
-        command.args(["-map", "0:V:0", "-vf", &format!("showinfo=checksum=0{filter}"), "-bsf:v", "setts=ts=N"]);
+        // `showinfo` logs the time and size of each frame, also of those that `select` leaves out. The written times are
+        // frame numbers, because ffmpeg would refuse two frames that are closer than the nominal rate.
+        let before = span.first.saturating_sub(1);
+        let filters = format!("showinfo=checksum=0,select=gte(n\\,{before}){filter}");
+        command.args(["-map", "0:V:0", "-vf", &filters, "-bsf:v", "setts=ts=N"]);
         command.args(ffmpeg::passthrough(self.probe.version)).args(["-autoscale", "0", "-pix_fmt", pixels]);
         if let Some(last) = span.last.filter(|&last| last <= MAX_FRAMES) {
-            command.args(["-frames:v", &last.to_string()]);
+            command.args(["-frames:v", &last.saturating_sub(before).to_string()]);
         }
         command.args(["-f", "rawvideo", "pipe:1"]);
         let (sender, logs) = channel();
@@ -327,8 +332,8 @@ enum Form {
 }
 
 impl Form {
-    /// Reads the next frame; `None` at the end. A skipped one has no colours to show.
-    fn read(self, out: &mut impl Read, demand: Demand, skipped: bool) -> Result<Option<Decoded>, String> {
+    /// Reads the next frame; `None` at the end.
+    fn read(self, out: &mut impl Read, demand: Demand) -> Result<Option<Decoded>, String> {
         let bytes = match self {
             Self::Rgb(width, height) => 3 * width * height,
             Self::Planes(planes) => planes.bytes().unwrap_or_default(),
@@ -341,13 +346,9 @@ impl Form {
         if got < bytes {
             return Err(format!("it ends within a frame: {got} of its {bytes} bytes are there"));
         }
-        let demand = if skipped { Channels::Luma.into() } else { demand };
         let decoded = match self {
             Self::Rgb(width, height) => {
-                FrameBuf::new(data, width, height, PixelFormat::Rgb8).map(|picture| match skipped {
-                    true => (picture, None),
-                    false => demanded(picture, demand),
-                })
+                FrameBuf::new(data, width, height, PixelFormat::Rgb8).map(|picture| demanded(picture, demand))
             }
             Self::Planes(planes) => planes.decoded(data, demand),
         };
@@ -370,21 +371,26 @@ struct Frames {
 }
 
 impl Frames {
-    /// The next frame and its time; `None` at the end.
-    fn frame(&mut self) -> Result<Option<(Decoded, Option<f64>)>> {
+    /// The next frame and its time; `None` at the end. Of a frame before the first there is only the log.
+    fn frame(&mut self) -> Result<Option<(Option<Decoded>, Option<f64>)>> {
         let Some(out) = &mut self.out else { return Ok(None) };
-        let (form, position, demand) = (self.form, self.read + 1, self.demand);
-        let skipped = position < self.span.first;
-        match self.process.reading(position as u64, || form.read(out, demand, skipped)) {
-            Ok(Some(decoded)) => {
+        let (form, position, demand, logs) = (self.form, self.read + 1, self.demand, &self.logs);
+        let read = || match position < self.span.first {
+            true => Ok(logs.recv().ok().map(|log| (None, Some(log)))),
+            false => Ok(form.read(out, demand)?.map(|decoded| (Some(decoded), logs.recv_timeout(LOG_TIMEOUT).ok()))),
+        };
+        match self.process.reading(position as u64, read) {
+            Ok(Some((decoded, log))) => {
                 self.read = position;
-                let time = self.check_log()?;
+                let time = self.check_log(log)?;
                 Ok(Some((decoded, time)))
             }
             ended => {
                 // If ffmpeg failed, its own message is the reason, unless the size has changed.
                 let finished = self.process.finish();
-                if let (Err(error @ Error::FrameSize { .. }), false) = (self.check_log(), matches!(ended, Ok(None))) {
+                let log = self.logs.recv_timeout(LOG_TIMEOUT).ok();
+                if let (Err(error @ Error::FrameSize { .. }), false) = (self.check_log(log), matches!(ended, Ok(None)))
+                {
                     return Err(error);
                 }
                 let (video, read) = (&self.video, self.read);
@@ -410,8 +416,8 @@ impl Frames {
     }
 
     /// Takes the log of the current frame: its time in seconds from the first one.
-    fn check_log(&mut self) -> Result<Option<f64>> {
-        let Ok(log) = self.logs.recv_timeout(Duration::from_secs(1)) else { return Ok(None) };
+    fn check_log(&mut self, log: Option<FrameLog>) -> Result<Option<f64>> {
+        let Some(log) = log else { return Ok(None) };
         if self.read <= 1 {
             // A recording may start with pictures that lack their reference; ffmpeg logs errors and skips them.
             self.process.clear_errors();
@@ -439,11 +445,9 @@ impl Iterator for Frames {
             let frame = self.frame().transpose()?;
             let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
             let position = before + 1;
-            if frame.is_ok() && position < self.span.first {
-                continue;
-            }
             let (decoded, time) = match frame {
-                Ok((decoded, time)) => (Ok(decoded), time),
+                Ok((None, _)) => continue,
+                Ok((Some(decoded), time)) => (Ok(decoded), time),
                 Err(error) => {
                     self.out = None;
                     (Err(error), None)
