@@ -73,8 +73,15 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         return settings::print(&args.settings.resolve(args.preset.as_deref())?);
     }
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
+    // Pixels of 4K go back to the system, in place of being kept by the allocator for each thread that has read them.
+    // SAFETY: the calls only set numbers of the allocator.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 16 << 20);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 32 << 20);
+    }
     let cancel = watch_signals();
-    let clips = clips(given);
+    let mut clips = clips(given);
     let mut address = None;
     if clips.is_empty() {
         return serve(args, given, args.session.as_deref(), None, &mut address, &cancel).map(drop);

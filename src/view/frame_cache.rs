@@ -17,9 +17,6 @@ use crate::tracker::{Params, Tracker};
 /// Maximum bytes of pixels in the cache.
 pub const MAX_CACHE_BYTES: usize = 256 << 20;
 
-/// Bytes of a frame of which a third of the memory is used, since as many again are on their way: 4K.
-const LARGE: usize = 16 << 20;
-
 /// Maximum frames in the cache, however small they are.
 const MAX_KEPT: usize = 2000;
 
@@ -124,8 +121,8 @@ impl FrameCache {
         let again = !self.info().live;
         let ahead = position >= self.next;
         // No more than will be kept.
-        let size = self.kept.back().map_or(0, |item| bytes(item));
-        let lead_in = if size > LARGE { (self.most / 3 / size).saturating_sub(1).min(LEAD_IN) } else { LEAD_IN };
+        let size = self.kept.back().map_or(1, |item| bytes(item));
+        let lead_in = (self.most / size).saturating_sub(1).min(LEAD_IN);
         let run_up = position.saturating_sub(lead_in).max(self.span.first);
         let direct = again && run_up < self.beyond && self.info().length.is_some_and(|length| run_up <= length);
         if self.stream.is_some() && ahead && (!direct || position - self.next < MAX_SKIP) {
@@ -164,8 +161,7 @@ impl FrameCache {
         self.kept.retain(|known| known.position != item.position);
         self.kept.push_back(Arc::clone(item));
         // Keep the newest frame, however large it is.
-        let most = if bytes(item) > LARGE { self.most / 3 } else { self.most };
-        while self.kept.len() > 1 && (self.kept.len() > MAX_KEPT || self.bytes() > most) {
+        while self.kept.len() > 1 && (self.kept.len() > MAX_KEPT || self.bytes() > self.most) {
             self.kept.pop_front();
         }
     }
