@@ -101,9 +101,16 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         }
         let session = args.session.as_ref().map(|folder| folder.join(name));
         let at = Some((place + 1, clips.len()));
-        match serve(args, clip, session.as_deref(), at, &mut address, &cancel)? {
-            Some(next) => place = next - 1,
-            None => return Ok(()),
+        match serve(args, clip, session.as_deref(), at, &mut address, &cancel) {
+            Ok(Some(next)) => place = next - 1,
+            Ok(None) => return Ok(()),
+            // The page goes on with the other clips.
+            Err(failure) if address.is_some() && clips.len() > 1 && !cancel.is_cancelled() => {
+                failure.report();
+                clips.remove(place);
+                place = place.min(clips.len() - 1);
+            }
+            Err(failure) => return Err(failure),
         }
     }
 }

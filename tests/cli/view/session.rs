@@ -137,9 +137,10 @@ fn clips_of_a_folder_follow_each_other_with_a_session_each() {
             return;
         }
     }
+    fs::write(place.path("clips/an.mp4"), "no video").unwrap();
     let served = serve_frames(&place, &place.path("clips"), "--session @work --play");
     let news = served.stands_at(6);
-    assert_eq!((&news["status"]["source"], &news["status"]["clip"]), (&json!("a"), &json!([1, 2])));
+    assert_eq!((&news["status"]["source"], &news["status"]["clip"]), (&json!("a"), &json!([1, 3])));
     served.order(json!({ "do": "add", "position": 1, "bbox": [40, 30, 24, 32] }));
     let run = news["status"]["run"].clone();
     served.order(json!({ "do": "clip", "by": 1 }));
