@@ -96,7 +96,7 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         // `a.mp4` and `a.avi` have sessions of their own.
         let name = clip.file_name().unwrap_or_default().to_string_lossy().into_owned() + ".json";
         if let Some(folder) = &args.session {
-            let wrong = |error| Failure::usage(format!("--session {}: {error}", folder.display()));
+            let wrong = |error| Failure::usage(format!("--session {}: clips need a folder: {error}", folder.display()));
             std::fs::create_dir_all(folder).map_err(wrong)?;
         }
         let session = args.session.as_ref().map(|folder| folder.join(name));

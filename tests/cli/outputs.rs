@@ -192,7 +192,7 @@ fn a_turned_target_has_a_polygon_in_json() {
 #[test]
 fn every_output_works_alone_and_on_the_standard_output() {
     let place = place(3);
-    for (flag, lines) in [("--json", 7), ("--jsonl", 3), ("--otb", 3), ("--csv", 4), ("--mot", 3)] {
+    for (flag, lines) in [("--json", 8), ("--jsonl", 3), ("--otb", 3), ("--csv", 4), ("--mot", 3)] {
         let file = place.path(flag);
         place.run("-q").arg(flag).arg(&file).assert().success().stdout("").stderr("");
         assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), lines, "{flag}");
