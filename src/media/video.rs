@@ -294,9 +294,11 @@ pub(super) fn ratio(text: &str, bar: char) -> Option<f64> {
     (rate.is_finite() && rate > 0.0).then_some(rate)
 }
 
-/// An entry of the filter `showinfo` in the log: the time and size of a frame.
+/// An entry of the filter `showinfo` in the log: the number, time and size of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct FrameLog {
+    /// From 0, since the filters began.
+    number: Option<usize>,
     /// Ticks, and seconds of a tick as a fraction.
     time: Option<(i64, (u32, u32))>,
     size: Option<(usize, usize)>,
@@ -310,6 +312,7 @@ impl FrameLog {
         let size = word(" s:").and_then(|text| text.split_once('x'));
         let count = word(" pts:").and_then(|text| text.parse().ok());
         Some(Self {
+            number: rest.split_whitespace().next().and_then(|text| text.parse().ok()),
             time: count.zip(tick),
             size: size.and_then(|(width, height)| width.parse().ok().zip(height.parse().ok())),
         })
@@ -426,6 +429,11 @@ impl Frames {
         if let Some(got) = log.size.filter(|got| *got != expected) {
             return Err(Error::FrameSize { expected, got });
         }
+        // Pixels of another format start the filters anew, and `select` would leave out as many frames again.
+        if self.span.first > 1 && log.number.is_some_and(|number| number + 1 != self.read) {
+            let reason = format!("the format of its pixels changes in frame {}: begin with frame 1", self.read);
+            return Err(Error::Sequence { path: self.video.input.path.clone(), reason });
+        }
         let Some((count, (above, below))) = log.time else { return Ok(None) };
         let first = *self.first_time.get_or_insert(count);
         Ok(Some(count.saturating_sub(first) as f64 * (f64::from(above) / f64::from(below))))
@@ -479,7 +487,7 @@ mod tests {
     fn reads_the_log_of_showinfo() {
         let line = "[Parsed_showinfo_0 @ 0x5] [info] n:   3 pts:   1536 pts_time:0.12    duration: 512 s:48x32 i:P\n";
         let log = FrameLog::parse(line, Some((1, 12_800))).unwrap();
-        assert_eq!((log.time, log.size), (Some((1536, (1, 12_800))), Some((48, 32))));
+        assert_eq!((log.number, log.time, log.size), (Some(3), Some((1536, (1, 12_800))), Some((48, 32))));
         assert_eq!(
             time_base("[Parsed_showinfo_0 @ 0x5] [info] config in time_base: 1/12800, frame_rate: 25/1"),
             Some((1, 12_800))

@@ -332,4 +332,16 @@ fn a_change_of_size_ends_the_video() {
         assert!(before.len() == 10 && before.iter().all(|item| item.frame.is_ok()), "{items:?}");
         assert!(matches!(last.frame, Err(Error::FrameSize { .. })), "{:?}", last.frame);
     }
+    // Other pixels of the same size are read from the first frame on only.
+    let other = "-f lavfi -i testsrc2=size=64x48:rate=25:duration=0.4 -pix_fmt yuvj422p -c:v mjpeg b.mjpeg -y";
+    make(folder.path(), other);
+    let joined = ["a.mjpeg", "b.mjpeg"].map(|name| std::fs::read(folder.path().join(name)).unwrap());
+    std::fs::write(folder.path().join("both.mjpeg"), joined.concat()).unwrap();
+    let both = source(folder.path().join("both.mjpeg"));
+    for (first, count, fails) in [(1, 20, false), (5, 7, true), (15, 1, true)] {
+        let span = Span { first, last: None };
+        let items: Vec<_> = both.stream(span, Channels::Luma.into(), &CancelToken::default()).unwrap().collect();
+        let last = items.last().unwrap();
+        assert_eq!((items.len(), last.frame.is_err()), (count, fails), "{:?}", last.frame);
+    }
 }
