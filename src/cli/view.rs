@@ -73,12 +73,11 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         return settings::print(&args.settings.resolve(args.preset.as_deref())?);
     }
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
-    // Pixels of 4K go back to the system, in place of being kept by the allocator for each thread that has read them.
-    // SAFETY: the calls only set numbers of the allocator.
+    // Each frame that is sought is decoded by a new thread: what one of them has freed is for the next.
+    // SAFETY: the call only sets a number of the allocator.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, 16 << 20);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, 32 << 20);
+        libc::mallopt(libc::M_ARENA_MAX, 1);
     }
     let cancel = watch_signals();
     let mut clips = clips(given);
