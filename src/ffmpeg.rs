@@ -105,6 +105,8 @@ struct Shared {
     stalled: AtomicBool,
     ended: AtomicBool,
     errors: Mutex<Vec<String>>,
+    /// Errors that were forgiven.
+    forgiven: Mutex<Vec<String>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -132,6 +134,7 @@ impl FfmpegProcess {
             stalled: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             errors: Mutex::default(),
+            forgiven: Mutex::default(),
         });
         let mut process = Self { name, limits: limits.clone(), shared: Arc::clone(&shared), log: None, monitor: None };
         let log = Arc::clone(&shared);
@@ -168,9 +171,9 @@ impl FfmpegProcess {
         value
     }
 
-    /// Forgets the errors logged so far.
-    pub fn clear_errors(&self) {
-        lock(&self.shared.errors).clear();
+    /// Sets the errors logged so far aside: they are the reason of a failure only where no others are.
+    pub fn forgive_errors(&self) {
+        lock(&self.shared.forgiven).append(&mut lock(&self.shared.errors));
     }
 
     /// Waits for the process after its output has ended.
@@ -199,16 +202,16 @@ impl FfmpegProcess {
         }
         match status.success() {
             true => Ok(()),
-            false => Err(self.errors().map_or_else(|| format!("{name} failed: {status}"), |e| format!("{name}: {e}"))),
+            false => {
+                let errors = self.errors().or_else(|| summary(&self.shared.forgiven));
+                Err(errors.map_or_else(|| format!("{name} failed: {status}"), |errors| format!("{name}: {errors}")))
+            }
         }
     }
 
-    /// The errors that were logged, the first two in one line.
+    /// The errors that were logged and not forgiven, the first two in one line.
     pub fn errors(&self) -> Option<String> {
-        let mut errors = lock(&self.shared.errors).clone();
-        errors.dedup();
-        errors.truncate(2);
-        (!errors.is_empty()).then(|| errors.join("; "))
+        summary(&self.shared.errors)
     }
 
     fn join(&mut self) {
@@ -251,6 +254,14 @@ impl Shared {
     }
 }
 
+/// The first two errors in one line.
+fn summary(errors: &Mutex<Vec<String>>) -> Option<String> {
+    let mut errors = lock(errors).clone();
+    errors.dedup();
+    errors.truncate(2);
+    (!errors.is_empty()).then(|| errors.join("; "))
+}
+
 /// The message of a line of level error; a closed pipe is our own doing.
 fn error_of(line: &str) -> Option<String> {
     let (_, message) = ["[error] ", "[fatal] ", "[panic] "].iter().find_map(|level| line.split_once(level))?;
@@ -260,7 +271,7 @@ fn error_of(line: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
+    use std::io::{Read, Write};
 
     use super::*;
 
@@ -277,6 +288,27 @@ mod tests {
         assert_eq!(error_of("[h264 @ 0x1] [error] no frame!\n").as_deref(), Some("no frame!"));
         assert_eq!(error_of("[info] n: 3"), None);
         assert_eq!(error_of("[error] av_interleaved_write_frame(): Broken pipe"), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_failure_has_the_forgiven_errors_where_there_are_no_others() {
+        for (later, reason) in [("", "sh: early"), ("echo '[error] late' >&2;", "sh: late")] {
+            let mut shell = command("sh");
+            shell.args(["-c", &format!("echo '[error] early' >&2; echo; read line; {later} exit 1")]);
+            let (read, mut write) = std::io::pipe().unwrap();
+            shell.stdin(read);
+            let limits = Limits { timeout: Duration::from_secs(10), cancel: CancelToken::default() };
+            let (mut process, mut out) = FfmpegProcess::start(shell, Path::new("x"), limits, |_| false).unwrap();
+            process.reading(1, || out.read(&mut [0])).unwrap();
+            while process.errors().is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            process.forgive_errors();
+            assert_eq!(process.errors(), None);
+            write.write_all(b"\n").unwrap();
+            assert_eq!(process.finish().unwrap_err(), reason);
+        }
     }
 
     #[cfg(unix)]

@@ -423,7 +423,7 @@ impl Frames {
         let Some(log) = log else { return Ok(None) };
         if self.read <= 1 {
             // A recording may start with pictures that lack their reference; ffmpeg logs errors and skips them.
-            self.process.clear_errors();
+            self.process.forgive_errors();
         }
         let expected = self.video.probe.size;
         if let Some(got) = log.size.filter(|got| *got != expected) {
