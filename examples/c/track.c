@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
                 kcf_box box;
                 if (sscanf(argv[i + 2], "%lf,%lf,%lf,%lf", &box.x, &box.y, &box.w, &box.h) != 4) return 2;
                 if (!(trackers[i] = kcf_create(argv[1]))) return fail(argv[1]);
-                if (kcf_init(trackers[i], &frame, box)) return fail(argv[i + 2]);
+                if (kcf_init(trackers[i], &frame, box, NULL)) return fail(argv[i + 2]);
             } else {
                 kcf_estimate found;
                 if (kcf_update(trackers[i], &frame, &found)) return fail("update");

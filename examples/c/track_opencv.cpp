@@ -25,8 +25,8 @@ int main(int argc, char **argv) try {
     for (int number = 1; video.read(image); number++) {
         // OpenCV's own pixels, with its stride: nothing is copied.
         kcf_frame frame{image.data, size_t(image.cols), size_t(image.rows), image.step, KCF_BGR8};
-        kcf_estimate found{box, {}, KCF_STATE_TRACKING, 1, 0};
-        check(number == 1 ? kcf_init(tracker.get(), &frame, box) : kcf_update(tracker.get(), &frame, &found));
+        kcf_estimate found;
+        check(number == 1 ? kcf_init(tracker.get(), &frame, box, &found) : kcf_update(tracker.get(), &frame, &found));
         auto [x, y, w, h] = found.bbox;
         std::printf("%d %.4f,%.4f,%.4f,%.4f %.2f\n", number, x, y, w, h, found.confidence);
         if (argc < 4) continue;

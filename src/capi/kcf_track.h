@@ -91,7 +91,7 @@ typedef struct kcf_estimate {
   // the box, unless the target has turned.
   double corners[8];
   enum kcf_state state;
-  // The probability that the box overlaps the target by more than half; NaN without a calibration.
+  // The probability that the box overlaps the target by more than half; NaN without a calibration, and of a given box.
   float confidence;
   // The peak-to-sidelobe ratio of the response.
   float psr;
@@ -109,8 +109,12 @@ struct kcf_tracker *kcf_create(const char *preset);
 // counts from the next `kcf_init` on, which checks that all settings fit each other.
 enum kcf_status kcf_set(struct kcf_tracker *tracker, const char *path, const char *value);
 
-// Learns the target at `bbox` in `frame`, in place of an earlier one. The box may reach over the border.
-enum kcf_status kcf_init(struct kcf_tracker *tracker, const struct kcf_frame *frame, struct kcf_box bbox);
+// Learns the target at `bbox` in `frame`, in place of an earlier one. The box may reach over the border. `estimate` may be
+// null; else it gets the box as `KCF_STATE_TRACKING`, and the `psr` says how distinct the target is in this frame.
+enum kcf_status kcf_init(struct kcf_tracker *tracker,
+                         const struct kcf_frame *frame,
+                         struct kcf_box bbox,
+                         struct kcf_estimate *estimate);
 
 // Finds the target in the next frame, of the same size, and learns how it looks there.
 enum kcf_status kcf_update(struct kcf_tracker *tracker, const struct kcf_frame *frame, struct kcf_estimate *estimate);

@@ -92,7 +92,7 @@ pub struct Estimate {
     /// the box, unless the target has turned.
     pub corners: [f64; 8],
     pub state: TargetState,
-    /// The probability that the box overlaps the target by more than half; NaN without a calibration.
+    /// The probability that the box overlaps the target by more than half; NaN without a calibration, and of a given box.
     pub confidence: f32,
     /// The peak-to-sidelobe ratio of the response.
     pub psr: f32,
@@ -104,6 +104,24 @@ pub struct Estimate {
 pub struct Tracker {
     params: Params,
     inner: Option<crate::Tracker>,
+}
+
+impl From<crate::Estimate> for Estimate {
+    fn from(found: crate::Estimate) -> Self {
+        let crate::Estimate { bbox: BBox { x, y, w, h }, polygon, state, evidence } = found;
+        Self {
+            bbox: Box4 { x, y, w, h },
+            corners: polygon.unwrap_or([x, y, x + w, y, x + w, y + h, x, y + h]),
+            state: match state {
+                State::Initial | State::Tracking => TargetState::Tracking,
+                State::Recovered => TargetState::Recovered,
+                State::Uncertain => TargetState::Uncertain,
+                State::Lost | State::Missing => TargetState::Lost,
+            },
+            confidence: evidence.confidence.unwrap_or(f32::NAN),
+            psr: evidence.psr,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -226,15 +244,26 @@ pub unsafe extern "C" fn kcf_set(tracker: *mut Tracker, path: *const c_char, val
     })
 }
 
-/// Learns the target at `bbox` in `frame`, in place of an earlier one. The box may reach over the border.
+/// Learns the target at `bbox` in `frame`, in place of an earlier one. The box may reach over the border. `estimate` may be
+/// null; else it gets the box as `KCF_STATE_TRACKING`, and the `psr` says how distinct the target is in this frame.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn kcf_init(tracker: *mut Tracker, frame: *const Frame, bbox: Box4) -> Status {
+pub unsafe extern "C" fn kcf_init(
+    tracker: *mut Tracker,
+    frame: *const Frame,
+    bbox: Box4,
+    estimate: *mut Estimate,
+) -> Status {
     status_of(|| {
         // SAFETY: as the caller vouches.
         let (tracker, frame) = unsafe { (&mut *checked(tracker, "tracker")?, pixels(frame)?) };
+        let wanted = if estimate.is_null() { None } else { Some(checked(estimate, "estimate")?) };
         let mut inner = crate::Tracker::new(tracker.params.clone())?;
-        inner.init(frame, BBox::new(bbox.x, bbox.y, bbox.w, bbox.h))?;
+        let learned = inner.init(frame, BBox::new(bbox.x, bbox.y, bbox.w, bbox.h))?;
         tracker.inner = Some(inner);
+        if let Some(estimate) = wanted {
+            // SAFETY: as the caller vouches.
+            unsafe { estimate.write(learned.into()) };
+        }
         Ok(())
     })
 }
@@ -250,21 +279,9 @@ pub unsafe extern "C" fn kcf_update(tracker: *mut Tracker, frame: *const Frame, 
         let mut inner = tracker.inner.take().ok_or(Error::NotInitialized)?;
         let found = inner.update(frame);
         tracker.inner = Some(inner);
-        let crate::Estimate { bbox: BBox { x, y, w, h }, polygon, state, evidence } = found?;
-        let estimated = Estimate {
-            bbox: Box4 { x, y, w, h },
-            corners: polygon.unwrap_or([x, y, x + w, y, x + w, y + h, x, y + h]),
-            state: match state {
-                State::Initial | State::Tracking => TargetState::Tracking,
-                State::Recovered => TargetState::Recovered,
-                State::Uncertain => TargetState::Uncertain,
-                State::Lost | State::Missing => TargetState::Lost,
-            },
-            confidence: evidence.confidence.unwrap_or(f32::NAN),
-            psr: evidence.psr,
-        };
+        let found = found?.into();
         // SAFETY: as the caller vouches.
-        unsafe { estimate.write(estimated) };
+        unsafe { estimate.write(found) };
         Ok(())
     })
 }

@@ -48,7 +48,7 @@ static void *follow(void *alone) {
     kcf_frame frame = draw(pixels, 0, &box);
     kcf_tracker *tracker = kcf_create(preset);
     CHECK(tracker);
-    CHECK(kcf_init(tracker, &frame, box) == KCF_STATUS_OK);
+    CHECK(kcf_init(tracker, &frame, box, NULL) == KCF_STATUS_OK);
     size_t before = 0;
     for (long number = 1; number <= count; number++) {
         kcf_estimate found;
@@ -77,7 +77,7 @@ static void rules(void) {
     CHECK(!kcf_create(NULL) && strstr(kcf_error(), "preset: the pointer is null"));
     CHECK(!kcf_create("\xff") && strstr(kcf_error(), "UTF-8"));
     CHECK(!kcf_create("swift") && strstr(kcf_error(), "robust"));
-    CHECK(kcf_init(NULL, &good, box) == KCF_STATUS_ARGUMENT);
+    CHECK(kcf_init(NULL, &good, box, NULL) == KCF_STATUS_ARGUMENT);
     tracker = kcf_create("paper");
     CHECK(tracker && !*kcf_error());
 
@@ -88,11 +88,13 @@ static void rules(void) {
     CHECK(kcf_set(tracker, "search.filter.padding", NULL) == KCF_STATUS_ARGUMENT);
 
     CHECK(kcf_update(tracker, &good, &found) == KCF_STATUS_NOT_INITIALIZED && strstr(kcf_error(), "init"));
-    CHECK(kcf_init(tracker, NULL, box) == KCF_STATUS_ARGUMENT);
-    CHECK(kcf_init(tracker, (kcf_frame *)((char *)&good + 1), box) == KCF_STATUS_ARGUMENT);
+    CHECK(kcf_init(tracker, NULL, box, NULL) == KCF_STATUS_ARGUMENT);
+    CHECK(kcf_init(tracker, (kcf_frame *)((char *)&good + 1), box, NULL) == KCF_STATUS_ARGUMENT);
     kcf_box boxes[] = {{NAN, 0, 9, 9}, {0, 0, 0, 0}, {500, 500, 9, 9}, {0, 0, INFINITY, 9}, {1, 1, -9, 9}};
-    for (int i = 0; i < 5; i++) CHECK(kcf_init(tracker, &good, boxes[i]) == KCF_STATUS_BOX && *kcf_error());
-    CHECK(kcf_init(tracker, &good, box) == KCF_STATUS_OK);
+    for (int i = 0; i < 5; i++) CHECK(kcf_init(tracker, &good, boxes[i], &found) == KCF_STATUS_BOX && *kcf_error());
+    CHECK(kcf_init(tracker, &good, box, (kcf_estimate *)((char *)&found + 1)) == KCF_STATUS_ARGUMENT);
+    CHECK(kcf_init(tracker, &good, box, &found) == KCF_STATUS_OK);
+    CHECK(found.bbox.x == box.x && found.corners[4] == box.x + box.w && found.psr > 5 && isnan(found.confidence));
 
     kcf_frame frames[] = {
         {pixels, 0, HEIGHT, STRIDE, KCF_GRAY8},          {pixels, WIDTH, 0, STRIDE, KCF_GRAY8},
