@@ -116,11 +116,12 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
 
 /// The videos of a folder that is no sequence of images, in natural order.
 fn clips(folder: &Path) -> Vec<PathBuf> {
-    if Sequence::open(folder, &OpenOptions { truth: Truth::Ignore, ..OpenOptions::default() }).is_ok() {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut clips: Vec<_> = files.filter(|file| is_video(file) && file.is_file()).collect();
+    let options = OpenOptions { truth: Truth::Ignore, ..OpenOptions::default() };
+    if clips.is_empty() || Sequence::open(folder, &options).is_ok() {
         return Vec::new();
     }
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut clips: Vec<_> = files.filter(|file| file.is_file() && is_video(file)).collect();
     clips.sort_by(|a, b| alphanumeric_sort::compare_path(a, b));
     clips
 }
