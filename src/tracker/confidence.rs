@@ -260,6 +260,12 @@ impl StateMachine {
         State::Lost
     }
 
+    /// The scene has changed, so nothing of what was followed is there.
+    pub fn lose(&mut self) -> State {
+        self.lost = true;
+        State::Lost
+    }
+
     /// The state to report: a target that was reported lost, even for one blank frame, is recovered before it is
     /// tracked.
     pub fn report(&mut self, state: State) -> State {

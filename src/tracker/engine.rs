@@ -8,6 +8,7 @@ use super::confidence::StateMachine;
 use super::expert_search::ExpertSearch;
 use super::filter_search::FilterSearch;
 use super::guard::Guard;
+use super::overview::Overview;
 use super::params::SearchParams;
 use super::scale_rotation::ScaleSearch;
 use super::search::{Detection, Evidence, Finds, Learned, Pose, Search, TileScan};
@@ -25,6 +26,9 @@ const MIN_VISIBLE: f64 = 0.5;
 
 /// Scales of the search for a lost target, over its last one: it may come back nearer or farther away.
 const SCAN_SCALES: [f64; 3] = [1.0, 1.25, 0.8];
+
+/// Frames in a row in which a target must be found in another scene.
+const MIN_FRAMES_ELSEWHERE: usize = 5;
 
 /// What a tracker says of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -144,6 +148,10 @@ struct Engine {
     candidate: Option<(Pose, usize)>,
     /// The centre in the last frame that was `tracking`.
     sure_center: (f64, f64),
+    /// Of the last frame in which the target was followed.
+    overview: Overview,
+    /// Whether the target was lost by a cut, and the scene has not come back.
+    elsewhere: bool,
 }
 
 impl Engine {
@@ -184,6 +192,8 @@ impl Engine {
             scan: TileScan::default(),
             candidate: None,
             sure_center: pose.center,
+            overview: Overview::of(frame),
+            elsewhere: false,
         };
         if let Some(guard) = &mut engine.guard {
             evidence.decision = guard.first_decision(frame, pose);
@@ -197,12 +207,15 @@ impl Engine {
         let (mut state, mut learned) = (State::Lost, Learned::Done);
         let was_lost = self.is_lost();
         if let Some(by_confidence) = self.state_by_confidence(&mut detection) {
-            state = by_confidence;
+            let overview = Overview::of(frame);
+            self.elsewhere = (self.elsewhere || !was_lost) && detection.seen && overview.is_cut_from(&self.overview);
+            state = self.states.as_mut().filter(|_| self.elsewhere).map_or(by_confidence, StateMachine::lose);
             if state == State::Recovered {
                 state = self.recover();
             }
             if self.is_lost()
                 && !was_lost
+                && !self.elsewhere
                 && let Some(saved) = self.search.restore()
             {
                 // The box may have followed what covers the target.
@@ -220,6 +233,9 @@ impl Engine {
             {
                 state = self.recover();
                 detection = found;
+            }
+            if detection.seen && !self.is_lost() {
+                self.overview = overview;
             }
         }
         let lost = self.is_lost();
@@ -287,7 +303,10 @@ impl Engine {
 
     /// The detection of a lost target, once it was found in enough frames in a row.
     fn search_frame(&mut self, frame: &Frame<'_>) -> Option<Detection> {
-        let finds = self.search.finds();
+        let mut finds = self.search.finds();
+        if self.elsewhere {
+            finds.frames = finds.frames.max(MIN_FRAMES_ELSEWHERE);
+        }
         // One or the other, so that the time of a frame is bounded.
         let candidate = self.candidate.take();
         let found = match candidate {

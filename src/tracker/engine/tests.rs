@@ -172,6 +172,8 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
         states: None,
         scan: TileScan::default(),
         candidate: None,
+        overview: Overview::of(&first.frame()),
+        elsewhere: false,
         sure_center: bbox.center(),
     }
 }

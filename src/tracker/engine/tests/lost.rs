@@ -155,3 +155,24 @@ fn a_loss_restores_the_models_of_the_last_certain_frame() {
     assert_eq!(estimates[1].bbox, target_at(NEARBY));
     assert_eq!(estimates[3].bbox, small.at(center).bbox((SIDE, SIDE)));
 }
+
+/// A cut moves no box and undoes no learning. Elsewhere in the other scene the target must be found in more frames.
+#[test]
+fn a_cut_loses_the_target_at_once_until_the_scene_is_back() {
+    let scene = picture(START);
+    let stripes: Vec<u8> = (0..SIZE.0 * SIZE.1).map(|i| 200 + (i % SIZE.0 / 9 % 5 * 12) as u8).collect();
+    let other = Frame::gray(&stripes, SIZE.0, SIZE.1).unwrap();
+    for tiles in [0, 1] {
+        let search = Scripted::sure(NEARBY, 0.9);
+        let mut engine = with_states(&search, impatient(tiles), None);
+        assert_eq!(engine.update(&other).state, State::Lost);
+        assert_eq!((engine.bbox(), calls(&search).contains(&Call::Restore)), (target_at(START), false));
+        let states = [(); MIN_FRAMES_ELSEWHERE - 1].map(|()| engine.update(&other).state);
+        let (last, before) = states.split_last().unwrap();
+        assert!(before.iter().all(|state| *state == State::Lost));
+        assert_eq!(*last, if tiles == 0 { State::Lost } else { State::Recovered });
+        // From there on it is the scene.
+        let states = [(); 2].map(|()| engine.update(&if tiles == 0 { scene.frame() } else { other }).state);
+        assert_eq!(states, if tiles == 0 { [State::Recovered, State::Tracking] } else { [State::Tracking; 2] });
+    }
+}
