@@ -6,7 +6,7 @@ use crate::frame::Frame;
 const POINTS: (usize, usize) = (24, 32);
 const COLUMNS: usize = POINTS.1 / 2;
 const CELLS: usize = POINTS.0 / 2 * COLUMNS;
-/// Correlation of the gray values, and points of the same colours, below which two frames show different scenes. Of pairs
+/// Correlation of the cells, and points of the same colours, below which two frames show different scenes. Of pairs
 /// of frames of different sequences 91 % lie below both, of 30,000 frames and their next ones none does.
 const MIN_CORRELATION: f32 = 0.5;
 const MIN_COMMON: u16 = (POINTS.0 * POINTS.1 * 7 / 10) as u16;
@@ -14,33 +14,34 @@ const MIN_COMMON: u16 = (POINTS.0 * POINTS.1 * 7 / 10) as u16;
 /// What a frame shows, in a few numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Overview {
-    /// Gray values of the cells.
-    gray: [f32; CELLS],
+    /// Sums of the channels in the cells, less their mean.
+    cells: [f32; CELLS],
     /// Points of each colour of two bits a channel.
     colors: [u16; 64],
 }
 
 impl Overview {
     pub fn of(frame: &Frame<'_>) -> Self {
-        let mut overview = Self { gray: [0.0; CELLS], colors: [0; 64] };
+        let mut overview = Self { cells: [0.0; CELLS], colors: [0; 64] };
         let bytes = frame.format().bytes();
-        for i in 0..POINTS.0 * POINTS.1 {
-            let (r, c) = (i / POINTS.1, i % POINTS.1);
-            let middle = |i: usize, count: usize, length: usize| (2 * i + 1) * length / (2 * count);
-            let (x, y) = (middle(c, POINTS.1, frame.width()), middle(r, POINTS.0, frame.height()));
-            let pixel = &frame.row(y)[x * bytes..];
-            let bits = |channel: usize| usize::from(pixel[channel.min(bytes - 1)] >> 6);
-            overview.colors[bits(0) << 4 | bits(1) << 2 | bits(2)] += 1;
-            overview.gray[r / 2 * COLUMNS + c / 2] += f32::from(frame.gray_at(x, y));
+        let middle = |i: usize, count: usize, length: usize| (2 * i + 1) * length / (2 * count);
+        for r in 0..POINTS.0 {
+            let row = frame.row(middle(r, POINTS.0, frame.height()));
+            for c in 0..POINTS.1 {
+                let pixel = &row[middle(c, POINTS.1, frame.width()) * bytes..][..bytes];
+                let [first, second, third] = [0, 1, 2].map(|channel| usize::from(pixel[channel.min(bytes - 1)]));
+                overview.colors[first >> 6 << 4 | second >> 6 << 2 | third >> 6] += 1;
+                overview.cells[r / 2 * COLUMNS + c / 2] += (first + second + third) as f32;
+            }
         }
-        let mean = overview.gray.iter().sum::<f32>() / CELLS as f32;
-        overview.gray.iter_mut().for_each(|value| *value -= mean);
+        let mean = overview.cells.iter().sum::<f32>() / CELLS as f32;
+        overview.cells.iter_mut().for_each(|value| *value -= mean);
         overview
     }
 
     /// Whether both show different scenes. A blank frame shows none.
     pub fn is_cut_from(&self, before: &Self) -> bool {
-        let product = |a: &Self, b: &Self| a.gray.iter().zip(&b.gray).map(|(a, b)| a * b).sum::<f32>();
+        let product = |a: &Self, b: &Self| a.cells.iter().zip(&b.cells).map(|(a, b)| a * b).sum::<f32>();
         let common: u16 = self.colors.iter().zip(&before.colors).map(|(a, b)| a.min(b)).sum();
         common < MIN_COMMON
             && product(self, before) < MIN_CORRELATION * (product(self, self) * product(before, before)).sqrt()
