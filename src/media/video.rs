@@ -5,6 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::ChildStdout;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -23,6 +24,9 @@ const MAX_PAUSE: &str = "1000000000";
 /// How long a frame that has come waits for its log.
 const LOG_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Frames that are decoded sooner than a keyframe is sought.
+const MIN_SEEK: usize = 24;
+
 /// Maximum number of frames to ask ffmpeg for, which reads the number as floating point.
 const MAX_FRAMES: usize = 1 << 53;
 
@@ -40,6 +44,15 @@ pub(super) struct Video {
     lenient: bool,
     timeout: Duration,
     probe: Probe,
+    /// The times of the frames that were decoded from the first one on.
+    times: Arc<Mutex<Vec<Time>>>,
+}
+
+/// Ticks, and seconds of a tick as a fraction.
+type Time = (i64, (u32, u32));
+
+fn seconds((count, (above, below)): Time) -> f64 {
+    count as f64 * (f64::from(above) / f64::from(below))
 }
 
 impl Video {
@@ -68,7 +81,7 @@ impl Video {
             inputs: vec![input.path.clone()],
             ..Info::default()
         };
-        Ok(Self { info, input, lenient: options.lenient, timeout: options.timeout, probe })
+        Ok(Self { info, input, lenient: options.lenient, timeout: options.timeout, probe, times: Arc::default() })
     }
 
     /// How ffmpeg writes the frames: the layout of a frame, the value of `-pix_fmt`, and a filter to append.
@@ -97,7 +110,16 @@ impl Video {
         }
     }
 
-    fn start(&self, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Frames> {
+    /// Where to seek for the frame `first`, in seconds, if its time and that of the frame before are known.
+    fn seek_point(&self, first: usize) -> Option<f64> {
+        let times = self.times.lock().expect("no panic while it is locked");
+        let [before, here] = *times.get(first.checked_sub(2)?..first)?.first_chunk()?;
+        let known = self.input.kind == Kind::File && first > MIN_SEEK && before.0 < here.0;
+        known.then(|| f64::midpoint(seconds(before), seconds(here)))
+    }
+
+    /// Starts ffmpeg at the first frame of the file, or at a keyframe before `seek`.
+    fn start(&self, seek: Option<f64>, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Frames> {
         let (form, pixels, filter) = self.form(demand);
         let live = self.info.live;
         let mut command = ffmpeg::command("ffmpeg");
@@ -109,11 +131,16 @@ impl Video {
         if live {
             command.args(["-thread_type", "slice"]);
         }
+        // Times count from the first frame also after a seek, and no picture is written that lacks its references.
+        if let Some(seek) = seek {
+            command.args(["-copyts", "-start_at_zero", "-flags", "-output_corrupt", "-ss", &format!("{seek:.6}")]);
+        }
         command.args(["-dts_delta_threshold", MAX_PAUSE]).args(self.input.arguments());
         // `showinfo` logs the time and size of each frame, also of those that `select` leaves out. The written times are
         // frame numbers, because ffmpeg would refuse two frames that are closer than the nominal rate.
         let before = span.first.saturating_sub(1);
-        let filters = format!("showinfo=checksum=0,select=gte(n\\,{before}){filter}");
+        let begun = if seek.is_some() { before } else { 0 };
+        let filters = format!("showinfo=checksum=0,select=gte(n\\,{}){filter}", before - begun);
         command.args(["-map", "0:V:0", "-vf", &filters, "-bsf:v", "setts=ts=N"]);
         command.args(ffmpeg::passthrough(self.probe.version)).args(["-autoscale", "0", "-pix_fmt", pixels]);
         if let Some(last) = span.last.filter(|&last| last <= MAX_FRAMES) {
@@ -131,8 +158,8 @@ impl Video {
         };
         let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
         let (process, out) = FfmpegProcess::start(command, &self.input.path, limits, on_line)?;
-        let video = self.clone();
-        Ok(Frames { video, process, logs, out: Some(out), form, span, demand, read: 0, first_time: None })
+        let (video, cancel) = (self.clone(), cancel.clone());
+        Ok(Frames { video, process, logs, out: Some(out), form, span, demand, begun, read: begun, cancel })
     }
 
     /// Whether logged errors are errors.
@@ -147,7 +174,7 @@ impl Source for Video {
     }
 
     fn stream(&self, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Stream> {
-        Ok(Box::new(self.start(span, demand, cancel)?))
+        Ok(Box::new(self.start(self.seek_point(span.first), span, demand, cancel)?))
     }
 }
 
@@ -299,8 +326,7 @@ pub(super) fn ratio(text: &str, bar: char) -> Option<f64> {
 struct FrameLog {
     /// From 0, since the filters began.
     number: Option<usize>,
-    /// Ticks, and seconds of a tick as a fraction.
-    time: Option<(i64, (u32, u32))>,
+    time: Option<Time>,
     size: Option<(usize, usize)>,
 }
 
@@ -369,8 +395,10 @@ struct Frames {
     form: Form,
     span: Span,
     demand: Demand,
+    /// Frames before the one that was sought.
+    begun: usize,
     read: usize,
-    first_time: Option<i64>,
+    cancel: CancelToken,
 }
 
 impl Frames {
@@ -382,7 +410,18 @@ impl Frames {
             true => Ok(logs.recv().ok().map(|log| (None, Some(log)))),
             false => Ok(form.read(out, demand)?.map(|decoded| (Some(decoded), logs.recv_timeout(LOG_TIMEOUT).ok()))),
         };
-        match self.process.reading(position as u64, read) {
+        let got = self.process.reading(position as u64, read);
+        if self.begun > 0 && self.read == self.begun {
+            let times = self.video.times.lock().expect("no panic while it is locked");
+            let expected = times.get(self.begun).copied();
+            drop(times);
+            if !matches!(got, Ok(Some((_, Some(log)))) if log.time == expected) {
+                // Another frame, or none: this file cannot be sought.
+                *self = self.video.start(None, self.span, self.demand, &self.cancel)?;
+                return self.frame();
+            }
+        }
+        match got {
             Ok(Some((decoded, log))) => {
                 self.read = position;
                 let time = self.check_log(log)?;
@@ -421,7 +460,7 @@ impl Frames {
     /// Takes the log of the current frame: its time in seconds from the first one.
     fn check_log(&mut self, log: Option<FrameLog>) -> Result<Option<f64>> {
         let Some(log) = log else { return Ok(None) };
-        if self.read <= 1 {
+        if self.read <= self.begun + 1 {
             // A recording may start with pictures that lack their reference; ffmpeg logs errors and skips them.
             self.process.forgive_errors();
         }
@@ -430,13 +469,17 @@ impl Frames {
             return Err(Error::FrameSize { expected, got });
         }
         // Pixels of another format start the filters anew, and `select` would leave out as many frames again.
-        if self.span.first > 1 && log.number.is_some_and(|number| number + 1 != self.read) {
+        if self.span.first > 1 && log.number.is_some_and(|number| number + self.begun + 1 != self.read) {
             let reason = format!("the format of its pixels changes in frame {}: begin with frame 1", self.read);
             return Err(Error::Sequence { path: self.video.input.path.clone(), reason });
         }
-        let Some((count, (above, below))) = log.time else { return Ok(None) };
-        let first = *self.first_time.get_or_insert(count);
-        Ok(Some(count.saturating_sub(first) as f64 * (f64::from(above) / f64::from(below))))
+        let Some((count, tick)) = log.time else { return Ok(None) };
+        let mut times = self.video.times.lock().expect("no panic while it is locked");
+        if times.len() + 1 == self.read && (times.is_empty() || !self.video.info.live) {
+            times.push((count, tick));
+        }
+        let first = times.first().map_or(count, |first| first.0);
+        Ok(Some(seconds((count.saturating_sub(first), tick))))
     }
 }
 

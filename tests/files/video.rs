@@ -124,6 +124,36 @@ fn every_frame_has_its_time() {
 }
 
 #[test]
+fn frames_after_a_seek_are_those_of_a_whole_pass() {
+    let Some(folder) = folder() else { return };
+    let picture = "-f lavfi -i testsrc2=s=96x64:r=25:d=4";
+    for (name, codec) in [
+        ("b.mp4", "-c:v libx264 -g 30 -bf 3"),
+        ("refresh.mp4", "-c:v libx264 -g 30 -x264-params intra-refresh=1"),
+        ("old.avi", "-c:v mpeg4 -g 40 -bf 2"),
+        ("late.ts", "-c:v mpeg2video -g 20 -bf 2 -output_ts_offset 7"),
+        ("variable.mkv", "-vf select='not(eq(mod(n,5),3))' -vsync vfr -c:v libx264 -g 30"),
+        ("keyless.mkv", "-c:v libx264 -g 1000"),
+    ] {
+        make(folder.path(), &format!("{picture} {codec} {name}"));
+        let source = source(folder.path().join(name));
+        let all = items(source.as_ref(), Channels::Luma);
+        for first in [70, 31] {
+            let span = Span { first, last: Some(first + 5) };
+            let some = source.stream(span, Channels::Luma.into(), &CancelToken::default()).unwrap();
+            for (got, expected) in some.zip(&all[first - 1..first + 5]) {
+                assert_eq!(
+                    (got.position, got.timestamp),
+                    (expected.position, expected.timestamp),
+                    "{name} from {first}"
+                );
+                assert_eq!(pixels_of(&got), pixels_of(expected), "{name} from {first}");
+            }
+        }
+    }
+}
+
+#[test]
 fn reads_frames_closer_than_the_nominal_rate() {
     let Some(folder) = folder() else { return };
     // A frame in fifty comes right after the one before: the rate is guessed as 30 all the same.
