@@ -8,7 +8,6 @@ use super::confidence::StateMachine;
 use super::expert_search::ExpertSearch;
 use super::filter_search::FilterSearch;
 use super::guard::Guard;
-use super::overview::Overview;
 use super::params::SearchParams;
 use super::scale_rotation::ScaleSearch;
 use super::search::{Detection, Evidence, Finds, Learned, Pose, Search, TileScan};
@@ -367,6 +366,52 @@ impl Engine {
     /// Where the target was last.
     fn bbox(&self) -> BBox {
         self.pose.bbox(self.size)
+    }
+}
+
+/// Rows and columns of points of the frame, two by two in a cell.
+const POINTS: (usize, usize) = (24, 32);
+const COLUMNS: usize = POINTS.1 / 2;
+const CELLS: usize = POINTS.0 / 2 * COLUMNS;
+/// Correlation of the cells, and points of the same colours, below which two frames show different scenes. Of pairs
+/// of frames of different sequences 91 % lie below both, of 30,000 frames and their next ones none does.
+const MIN_CORRELATION: f32 = 0.5;
+const MIN_COMMON: u16 = (POINTS.0 * POINTS.1 * 7 / 10) as u16;
+
+/// What a frame shows, in a few numbers.
+#[derive(Clone, Copy, Debug)]
+struct Overview {
+    /// Sums of the channels in the cells, less their mean.
+    cells: [f32; CELLS],
+    /// Points of each colour of two bits a channel.
+    colors: [u16; 64],
+}
+
+impl Overview {
+    fn of(frame: &Frame<'_>) -> Self {
+        let mut overview = Self { cells: [0.0; CELLS], colors: [0; 64] };
+        let bytes = frame.format().bytes();
+        let middle = |i: usize, count: usize, length: usize| (2 * i + 1) * length / (2 * count);
+        for r in 0..POINTS.0 {
+            let row = frame.row(middle(r, POINTS.0, frame.height()));
+            for c in 0..POINTS.1 {
+                let pixel = &row[middle(c, POINTS.1, frame.width()) * bytes..][..bytes];
+                let [first, second, third] = [0, 1, 2].map(|channel| usize::from(pixel[channel.min(bytes - 1)]));
+                overview.colors[first >> 6 << 4 | second >> 6 << 2 | third >> 6] += 1;
+                overview.cells[r / 2 * COLUMNS + c / 2] += (first + second + third) as f32;
+            }
+        }
+        let mean = overview.cells.iter().sum::<f32>() / CELLS as f32;
+        overview.cells.iter_mut().for_each(|value| *value -= mean);
+        overview
+    }
+
+    /// Whether both show different scenes. A blank frame shows none.
+    fn is_cut_from(&self, before: &Self) -> bool {
+        let product = |a: &Self, b: &Self| a.cells.iter().zip(&b.cells).map(|(a, b)| a * b).sum::<f32>();
+        let common: u16 = self.colors.iter().zip(&before.colors).map(|(a, b)| a.min(b)).sum();
+        common < MIN_COMMON
+            && product(self, before) < MIN_CORRELATION * (product(self, self) * product(before, before)).sqrt()
     }
 }
 

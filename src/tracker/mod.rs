@@ -15,7 +15,6 @@ mod guard;
 mod identity;
 #[cfg(feature = "neural")]
 mod network;
-mod overview;
 mod params;
 mod response;
 mod scale_rotation;

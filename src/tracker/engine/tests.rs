@@ -323,3 +323,40 @@ fn what_was_called_lost_for_one_picture_is_found_again() {
     let states = [true, false, true, true].map(&mut said);
     assert_eq!(states, [State::Tracking, State::Lost, State::Recovered, State::Tracking]);
 }
+
+const VIEW: (usize, usize) = (96, 72);
+
+/// A picture of two colours in blobs, seen from `left` on.
+fn overview(left: f64, (light, dark): ([u8; 3], [u8; 3])) -> Overview {
+    let wave = |i: usize| {
+        let (x, y) = ((i % VIEW.0) as f64 + left, (i / VIEW.0) as f64);
+        (0.11 * x).sin() + (0.13 * y).cos() > 0.2
+    };
+    let pixels: Vec<u8> = (0..VIEW.0 * VIEW.1).flat_map(|i| if wave(i) { light } else { dark }).collect();
+    Overview::of(&Frame::rgb(&pixels, VIEW.0, VIEW.1).unwrap())
+}
+
+#[test]
+fn a_cut_has_another_layout_and_other_colours() {
+    let colors = ([200, 90, 30], [40, 60, 20]);
+    let before = overview(0.0, colors);
+    for (left, colors, cut) in [
+        (0.0, colors, false),
+        (5.0, colors, false),
+        // A flash, and a camera that turns fast.
+        (0.0, ([255, 190, 130], [140, 160, 120]), false),
+        (28.0, colors, false),
+        (28.0, ([30, 90, 200], [90, 200, 150]), true),
+        (28.0, ([0; 3], [0; 3]), false),
+    ] {
+        assert_eq!(overview(left, colors).is_cut_from(&before), cut, "{left} {colors:?}");
+    }
+}
+
+#[test]
+fn frames_of_any_size_have_one() {
+    for (width, height) in [(1, 1), (3000, 1), (2, 500)] {
+        let frame = Overview::of(&Frame::gray(&vec![9; width * height], width, height).unwrap());
+        assert!(!frame.is_cut_from(&frame));
+    }
+}
