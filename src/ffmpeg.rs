@@ -91,7 +91,7 @@ pub(crate) struct Limits {
 #[derive(Debug)]
 pub(crate) struct FfmpegProcess {
     name: String,
-    limits: Limits,
+    pub limits: Limits,
     shared: Arc<Shared>,
     log: Option<JoinHandle<()>>,
     monitor: Option<JoinHandle<()>>,
@@ -109,7 +109,7 @@ struct Shared {
     forgiven: Mutex<Vec<String>>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

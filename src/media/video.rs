@@ -15,7 +15,7 @@ use super::yuv::{Chroma, Levels, Planes, Standard};
 use super::{Demand, Info, Item, OpenOptions, Source, Span, Stream};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::ffmpeg::{self, FfmpegProcess, Limits};
+use crate::ffmpeg::{self, FfmpegProcess, Limits, lock};
 use crate::frame::{Channels, FrameBuf, PixelFormat};
 
 /// Time step in seconds that ffmpeg takes for an error in a file. A long pause is not an error.
@@ -112,7 +112,7 @@ impl Video {
 
     /// Where to seek for the frame `first`, in seconds, if its time and that of the frame before are known.
     fn seek_point(&self, first: usize) -> Option<f64> {
-        let times = self.times.lock().expect("no panic while it is locked");
+        let times = lock(&self.times);
         let [before, here] = *times.get(first.checked_sub(2)?..first)?.first_chunk()?;
         let known = self.input.kind == Kind::File && first > MIN_SEEK && before.0 < here.0;
         known.then(|| f64::midpoint(seconds(before), seconds(here)))
@@ -158,8 +158,8 @@ impl Video {
         };
         let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
         let (process, out) = FfmpegProcess::start(command, &self.input.path, limits, on_line)?;
-        let (video, cancel) = (self.clone(), cancel.clone());
-        Ok(Frames { video, process, logs, out: Some(out), form, span, demand, begun, read: begun, cancel })
+        let video = self.clone();
+        Ok(Frames { video, process, logs, out: Some(out), form, span, demand, begun, read: begun })
     }
 
     /// Whether logged errors are errors.
@@ -398,7 +398,6 @@ struct Frames {
     /// Frames before the one that was sought.
     begun: usize,
     read: usize,
-    cancel: CancelToken,
 }
 
 impl Frames {
@@ -412,12 +411,10 @@ impl Frames {
         };
         let got = self.process.reading(position as u64, read);
         if self.begun > 0 && self.read == self.begun {
-            let times = self.video.times.lock().expect("no panic while it is locked");
-            let expected = times.get(self.begun).copied();
-            drop(times);
+            let expected = lock(&self.video.times).get(self.begun).copied();
             if !matches!(got, Ok(Some((_, Some(log)))) if log.time == expected) {
                 // Another frame, or none: this file cannot be sought.
-                *self = self.video.start(None, self.span, self.demand, &self.cancel)?;
+                *self = self.video.start(None, self.span, self.demand, &self.process.limits.cancel)?;
                 return self.frame();
             }
         }
@@ -474,7 +471,7 @@ impl Frames {
             return Err(Error::Sequence { path: self.video.input.path.clone(), reason });
         }
         let Some((count, tick)) = log.time else { return Ok(None) };
-        let mut times = self.video.times.lock().expect("no panic while it is locked");
+        let mut times = lock(&self.video.times);
         if times.len() + 1 == self.read && (times.is_empty() || !self.video.info.live) {
             times.push((count, tick));
         }
