@@ -46,6 +46,15 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// When the source cannot be opened.
     fn stream(&self, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Stream>;
+
+    /// The frames of `span` in colour to look at. A video gives them at most `side` wide and high.
+    ///
+    /// # Errors
+    /// As [`Source::stream`].
+    fn pictures(&self, span: Span, side: usize, cancel: &CancelToken) -> Result<Stream> {
+        let _ = side;
+        self.stream(span, Channels::Color.into(), cancel)
+    }
 }
 
 impl std::fmt::Debug for dyn Source + '_ {

@@ -113,7 +113,9 @@ impl Controller {
                 let from = under_way.map_or(self.position(), |goal| goal.position);
                 let to = from.saturating_add_signed(by).max(self.cache.span.first);
                 let to = to.min(self.cache.last.unwrap_or(usize::MAX));
-                self.go(to, by > 0)?;
+                // Playing tracks what a seek has skipped.
+                let is_tracked = self.wanted(self.position()).is_none_or(|wanted| wanted >= self.position());
+                self.go(to, by > 0 && is_tracked)?;
             }
             Command::Seek { position } => self.go(position, false)?,
             Command::Speed { times } => {
@@ -131,6 +133,7 @@ impl Controller {
     fn pause(&mut self) {
         self.goal = None;
         self.update(|state| state.status.playing = false);
+        self.cache.look_behind(self.position());
     }
 
     /// Goes to a frame and pauses there.

@@ -27,6 +27,9 @@ const RATE: f64 = 30.0;
 /// Maximum time that one frame is shown, in seconds; bounds gaps in the timestamps.
 const MAX_FRAME_SECONDS: f64 = 2.0;
 
+/// How long a picture is shown before its frame is read too, for a box that may be drawn in it.
+const REST: Duration = Duration::from_millis(300);
+
 /// The result of a command, with a warning if something looks wrong.
 pub type Handled = Result<Option<String>, Refusal>;
 
@@ -51,13 +54,14 @@ pub struct Controller {
     pub goal: Option<Goal>,
     /// When the next frame is due.
     pub due: Instant,
-    /// The frame that is shown.
+    /// The frame that is shown; `None` if only its picture was made.
     pub shown: Option<Arc<Item>>,
+    /// Whether the shown frame is to be read once no command comes.
+    pub unread: bool,
     /// When the last frames were shown.
     pub times: VecDeque<Instant>,
     /// The highest id of a target so far.
     pub last_id: u32,
-    pub pictures: u64,
 }
 
 /// A frame to be shown next.
@@ -91,9 +95,9 @@ impl Controller {
             checkpoints: BTreeMap::new(),
             due: Instant::now(),
             shown: None,
+            unread: false,
             times: VecDeque::new(),
             last_id: 0,
-            pictures: 0,
             shared,
             messages,
             cache,
@@ -109,6 +113,7 @@ impl Controller {
             let idle = match (self.goal.is_some(), playing) {
                 (true, _) => Duration::ZERO,
                 (false, true) => self.due.saturating_duration_since(Instant::now()),
+                (false, false) if self.unread => REST,
                 (false, false) => Duration::from_secs(3600),
             };
             match self.messages.recv_timeout(idle) {
@@ -125,20 +130,33 @@ impl Controller {
             }
             if playing && self.goal.is_none() {
                 self.goal = Some(Goal { position: self.position() + 1, track: true });
+            } else if self.goal.is_none() && std::mem::take(&mut self.unread) {
+                self.goal = Some(Goal { position: self.position(), track: false });
             }
-            self.work();
+            self.work(playing);
         }
     }
 
     /// The position that is shown, or the first one before that.
     pub fn position(&self) -> usize {
-        self.shown.as_ref().map_or(self.cache.span.first, |item| item.position)
+        self.shared.look(|state| state.status.position).max(self.cache.span.first)
     }
 
     /// Reads one frame on the way to the goal.
-    fn work(&mut self) {
+    fn work(&mut self, playing: bool) {
         let Some(goal) = self.goal else { return };
         let wanted = if goal.track { self.wanted(goal.position) } else { None };
+        if wanted.is_none() && !playing && goal.position != self.position() {
+            match self.cache.picture(goal.position, POLL_INTERVAL) {
+                Wait::NotYet => return,
+                Wait::End => {}
+                Wait::Item(picture) => {
+                    (self.goal, self.shown) = (None, self.cache.kept(goal.position).cloned());
+                    self.unread = self.shown.is_none();
+                    return self.show_picture(picture);
+                }
+            }
+        }
         let mut position = wanted.unwrap_or(goal.position);
         if self.cache.info().live {
             // Frame by frame, so that commands are handled in between.
@@ -188,7 +206,8 @@ impl Controller {
             change(state);
             let (status, cache) = (&mut state.status, &self.cache);
             (status.oldest, status.newest, status.last) = (cache.oldest(), cache.newest, cache.last);
-            status.going_to = self.goal.filter(|_| !status.playing).map(|goal| goal.position);
+            status.going_to =
+                self.goal.filter(|_| !status.playing).map(|goal| goal.position).filter(|at| *at != status.position);
         });
     }
 
@@ -282,25 +301,33 @@ impl Controller {
     /// Shows a frame and computes when the next one is due.
     pub fn show(&mut self, item: &Arc<Item>) {
         let now = Instant::now();
-        self.times.push_back(now);
-        while self.times.front().is_some_and(|time| now.duration_since(*time) > Duration::from_secs(1)) {
-            self.times.pop_front();
-        }
         let before = self.shown.replace(Arc::clone(item));
         let speed = self.shared.look(|state| state.status.speed);
         let lasts = speed.and_then(|speed| Duration::try_from_secs_f64(self.pace(before, item) / speed).ok());
         let lasts = lasts.unwrap_or_default();
         // After a late frame, the next ones catch up by at most one frame's time.
         self.due = (self.due + lasts).max(now.checked_sub(lasts).unwrap_or(now));
-        self.pictures += 1;
-        let picture = Arc::new(Picture::new(self.pictures, Arc::clone(item)));
+        if let Err(error) = &item.frame {
+            let said = format!("frame {} could not be read: {error}", item.position);
+            self.shared.prepare(|state| state.say(said));
+        }
+        self.unread = false;
+        self.show_picture(Arc::new(Picture::new(Arc::clone(item))));
+    }
+
+    fn show_picture(&mut self, picture: Arc<Picture>) {
+        let (now, position) = (Instant::now(), picture.position);
+        self.times.push_back(now);
+        while self.times.front().is_some_and(|time| now.duration_since(*time) > Duration::from_secs(1)) {
+            self.times.pop_front();
+        }
         self.update(|state| {
-            (state.status.position, state.status.fps) = (item.position, self.times.len() as f64);
+            (state.status.position, state.status.fps) = (position, self.times.len() as f64);
             state.show(picture);
-            if let Err(error) = &item.frame {
-                state.say(format!("frame {} could not be read: {error}", item.position));
-            }
         });
+        if !self.shared.look(|state| state.status.playing) {
+            self.cache.look_behind(position);
+        }
     }
 
     /// Seconds from one frame to the next.

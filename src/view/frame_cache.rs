@@ -1,21 +1,23 @@
 //! Frames by position, and the latest trackers of each target.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::state::Map;
+use super::state::{MAX_SIDE, Map, Picture};
 use crate::bbox::BBox;
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
 use crate::export::FrameRecord;
+use crate::ffmpeg::lock;
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span, Wait};
 use crate::run::{Cause, Outcome, Session};
 use crate::tracker::{Params, Tracker};
 
 /// Maximum bytes of pixels in the cache.
-pub const MAX_CACHE_BYTES: usize = 256 << 20;
+pub const MAX_CACHE_BYTES: usize = 224 << 20;
 
 /// Maximum frames in the cache, however small they are.
 const MAX_KEPT: usize = 2000;
@@ -25,6 +27,13 @@ const LEAD_IN: usize = 12;
 
 /// Maximum frames to skip by reading; larger gaps are sought.
 const MAX_SKIP: usize = 48;
+
+/// Frames before the shown one whose pictures are made ahead.
+const BEHIND: usize = 48;
+
+/// How far the priority of their thread is lowered.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
 
 /// A source whose frames can be read in any order.
 #[derive(Debug)]
@@ -47,6 +56,10 @@ pub struct FrameCache {
     most: usize,
     /// The last position, if it is known.
     pub last: Option<usize>,
+    /// Pictures by position, without their frames.
+    pictures: Arc<Mutex<BTreeMap<usize, Arc<Picture>>>>,
+    /// The positions whose pictures another thread makes.
+    behind: Option<(Range<usize>, CancelToken, JoinHandle<()>)>,
 }
 
 impl FrameCache {
@@ -54,7 +67,8 @@ impl FrameCache {
     pub fn new(source: Arc<dyn Source>, span: Span, demand: Demand, most: usize) -> Self {
         let (kept, last) = (VecDeque::new(), span.last);
         let (next, begun, beyond) = (span.first, span.first, usize::MAX);
-        Self { source, next, begun, beyond, span, demand, stream: None, newest: 0, kept, most, last }
+        let (pictures, behind) = (Arc::default(), None);
+        Self { source, next, begun, beyond, span, demand, stream: None, newest: 0, kept, most, last, pictures, behind }
     }
 
     /// What is known of the source.
@@ -75,7 +89,7 @@ impl FrameCache {
     /// # Errors
     /// When the source cannot be opened again, or a live source no longer has the frame.
     pub fn read(&mut self, position: usize, timeout: Duration) -> Result<Wait<Arc<Item>>> {
-        if let Some(item) = self.kept.iter().rev().find(|item| item.position == position) {
+        if let Some(item) = self.kept(position) {
             return Ok(Wait::Item(Arc::clone(item)));
         }
         if self.last.is_some_and(|last| position > last) {
@@ -116,6 +130,62 @@ impl FrameCache {
         Ok(Wait::End)
     }
 
+    /// The picture at `position`, if it was made ahead; if it is on its way and its frame is not kept, `NotYet` after a
+    /// while.
+    pub fn picture(&self, position: usize, wait: Duration) -> Wait<Arc<Picture>> {
+        let running = self.behind.as_ref().filter(|(_, _, thread)| !thread.is_finished());
+        let comes = running.is_some_and(|(range, ..)| range.contains(&position)) && self.kept(position).is_none();
+        let known = lock(&self.pictures).get(&position).cloned();
+        if known.is_none() && comes {
+            std::thread::sleep(wait);
+            return Wait::NotYet;
+        }
+        known.map_or(Wait::End, Wait::Item)
+    }
+
+    /// Has the pictures of the frames before `position` made by another thread, since a step back decodes a video from the
+    /// keyframe before.
+    pub fn look_behind(&mut self, position: usize) {
+        if self.info().live || !self.info().images.is_empty() {
+            return;
+        }
+        let first = position.saturating_sub(BEHIND).max(self.span.first);
+        if let Some((range, cancel, thread)) = &self.behind
+            && !thread.is_finished()
+        {
+            if range.start <= position && first < range.end {
+                return;
+            }
+            cancel.cancel();
+        }
+        let pictures = Arc::clone(&self.pictures);
+        let missing = {
+            let mut known = lock(&pictures);
+            known.retain(|&at, _| at + 2 * BEHIND > position && at < position + BEHIND);
+            (first..position).rev().find(|at| !known.contains_key(at))
+        };
+        let Some(last) = missing else { return };
+        let range = (last + 1).saturating_sub(BEHIND).max(self.span.first)..last + 1;
+        let (source, span, cancel) = (Arc::clone(&self.source), (range.start..=last).into(), CancelToken::default());
+        let quit = cancel.clone();
+        let make = move || {
+            // For this thread and the ffmpeg that it starts.
+            #[cfg(target_os = "linux")]
+            let _ = rustix::process::nice(NICE);
+            // An error is that of the frame itself once it is read.
+            let Ok(stream) = source.pictures(span, MAX_SIDE, &quit) else { return };
+            let size = source.info().size;
+            let made = stream.take_while(|_| !quit.is_cancelled()).map_while(|item| Picture::alone(item, size));
+            made.for_each(|picture| _ = lock(&pictures).insert(picture.position, Arc::new(picture)));
+        };
+        self.behind = spawn("pictures", make).ok().map(|thread| (range, cancel, thread));
+    }
+
+    /// The frame at `position`, if it is in the cache.
+    pub fn kept(&self, position: usize) -> Option<&Arc<Item>> {
+        self.kept.iter().rev().find(|item| item.position == position)
+    }
+
     /// Makes sure that the stream will reach `position`.
     fn reach(&mut self, position: usize) -> Result<()> {
         let again = !self.info().live;
@@ -124,7 +194,7 @@ impl FrameCache {
         let size = self.kept.back().map_or(1, |item| bytes(item));
         let lead_in = (self.most / size).saturating_sub(1).min(LEAD_IN);
         let run_up = position.saturating_sub(lead_in).max(self.span.first);
-        let direct = again && run_up < self.beyond && self.info().length.is_some_and(|length| run_up <= length);
+        let direct = again && run_up < self.beyond && self.length().is_some_and(|length| run_up <= length);
         if self.stream.is_some() && ahead && (!direct || position - self.next < MAX_SKIP) {
             return Ok(());
         }
@@ -139,6 +209,11 @@ impl FrameCache {
             false => self.span.first,
         };
         self.begin(first)
+    }
+
+    /// The number of frames, or an estimate that a stream which begins beyond the end corrects.
+    fn length(&self) -> Option<usize> {
+        self.info().length.or(self.info().expected_length).max(Some(self.newest))
     }
 
     /// The first position that was never read.
@@ -273,13 +348,12 @@ impl Checkpoints {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::super::state::tests::numbered_item;
     use super::*;
     use crate::frame::Channels;
-    use crate::media::Stream;
+    use crate::media::{Stream, decode_bytes};
 
     /// Frames that show their position as their gray level.
     struct Numbered {
@@ -386,6 +460,25 @@ mod tests {
         }
         assert!(matches!(cache.read(201, SOON), Ok(Wait::End)));
         assert_eq!(cache.oldest(), 1);
+    }
+
+    #[test]
+    fn pictures_before_a_frame_are_made_ahead() {
+        let mut cache = cache(Numbered::video(250), 0);
+        for (from, first) in [(150, 102), (140, 54), (20, 1)] {
+            cache.look_behind(from);
+            for position in (first..from).rev() {
+                let picture = loop {
+                    if let Wait::Item(picture) = cache.picture(position, Duration::from_millis(1)) {
+                        break picture;
+                    }
+                };
+                let frame = decode_bytes(picture.jpeg(), "made", Channels::Luma).unwrap();
+                assert!(frame.as_frame().gray_at(9, 9).abs_diff(position as u8) < 3, "{position}");
+            }
+        }
+        // Those far away make room.
+        assert!(matches!(cache.picture(149, SOON), Wait::End));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -537,7 +538,7 @@ impl Maps {
 }
 
 /// Longest side in pixels of a sent picture.
-const MAX_SIDE: usize = 1920;
+pub const MAX_SIDE: usize = 1920;
 
 /// Quality of the JPEG, 1 to 100.
 const QUALITY: u8 = 80;
@@ -547,24 +548,37 @@ const QUALITY: u8 = 80;
 pub struct Picture {
     /// Unique for each picture.
     pub id: u64,
-    item: Arc<Item>,
+    pub position: usize,
+    size: Option<(usize, usize)>,
+    /// `None` once it is encoded ahead.
+    item: Option<Arc<Item>>,
     jpeg: OnceLock<Vec<u8>>,
 }
 
 impl Picture {
     /// The picture of a frame.
-    pub fn new(id: u64, item: Arc<Item>) -> Self {
-        Self { id, item, jpeg: OnceLock::new() }
+    pub fn new(item: Arc<Item>) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let (id, size) = (COUNT.fetch_add(1, Ordering::Relaxed) + 1, item.picture().map(|frame| frame.size()));
+        Self { id, position: item.position, size, item: Some(item), jpeg: OnceLock::new() }
+    }
+
+    /// The picture without its frame, which may be a smaller one than that of `size`; `None` if it could not be read.
+    pub fn alone(item: Item, size: Option<(usize, usize)>) -> Option<Self> {
+        let picture = Self::new(Arc::new(item));
+        picture.jpeg();
+        Some(Self { item: None, size: Some(size.unwrap_or(picture.size?)), ..picture })
     }
 
     /// Width and height of the frame itself; `None` of one that could not be read.
     pub fn size(&self) -> Option<(usize, usize)> {
-        self.item.picture().map(|frame| frame.size())
+        self.size
     }
 
     /// The frame as JPEG, at most [`MAX_SIDE`] wide and high; empty of one that could not be read.
     pub fn jpeg(&self) -> &[u8] {
-        self.jpeg.get_or_init(|| self.item.picture().and_then(|frame| sized_jpeg(&frame)).unwrap_or_default())
+        let made = || self.item.as_ref()?.picture().and_then(|frame| sized_jpeg(&frame));
+        self.jpeg.get_or_init(|| made().unwrap_or_default())
     }
 }
 

@@ -222,13 +222,31 @@ fn steps_track_and_seeks_do_not() {
     assert_eq!(seat.found(1), plain(1, seat.truth(1), 4));
     seat.seek(20);
     assert_eq!(seat.found(1).len(), 4);
-    // A step tracks the frames that the seek skipped.
+    // Nor does a step from there. One from a tracked frame tracks all up to its goal.
     seat.step(1, 21);
-    assert_eq!(seat.found(1), plain(1, seat.truth(1), 21));
+    assert_eq!(seat.found(1).len(), 4);
     seat.step(-100, 1);
     seat.step(1000, FRAMES);
+    assert_eq!(seat.found(1), plain(1, seat.truth(1), FRAMES));
     seat.command(Command::Pause);
     assert!(seat.refused(Command::Play).contains("last frame"));
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn steps_back_show_pictures_and_boxes_are_drawn_in_frames() {
+    let seat = seat_of(Scenery { lasts: |first| Duration::from_millis(first as u64 * 9), ..Scenery::video() }, 0);
+    seat.seek(28);
+    std::thread::sleep(Duration::from_millis(500));
+    // Each frame that is read anew would take a quarter of a second, pictures come from the first frame on.
+    let begun = Instant::now();
+    (2..28).rev().for_each(|position| seat.step(-1, position));
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert_eq!(seat.view.shared.look(|state| state.picture.as_ref().unwrap().size()), Some((96, 72)));
+    seat.step(10, 12);
+    seat.command(Command::Add { id: None, position: None, bbox: seat.truth(12) });
+    seat.play_to_the_end();
+    assert_eq!(seat.found(1), plain(12, seat.truth(12), FRAMES));
     seat.view.close().unwrap();
 }
 
