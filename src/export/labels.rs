@@ -257,11 +257,50 @@ fn label_studio(task: &Value, aspect: f64) -> Wrong<Vec<Found>> {
     Ok(all)
 }
 
+/// The names of a `data.yaml` by their numbers: `names: [a, 'b']`, `names: {0: a}`, or below `names:` lines `- a` or
+/// `0: a`. A name of another form is left out.
+fn yaml_names(text: &str) -> BTreeMap<u32, String> {
+    let is_inside = |line: &&str| line.trim().is_empty() || line.starts_with([' ', '\t', '-', '#', ']', '}']);
+    let mut lines = text.lines().skip_while(|line| !line.starts_with("names:"));
+    let first = lines.next().map_or("", |line| &line["names:".len()..]);
+    let in_line = first.trim_start().starts_with(['[', '{']);
+    let block: Vec<&str> = std::iter::once(first).chain(lines.take_while(is_inside)).collect();
+    let (mut entry, mut quote, mut entries) = (String::new(), None, Vec::new());
+    for letter in block.join("\n").chars().chain(['\n']) {
+        let begins = entry.trim().is_empty() || entry.trim_end().ends_with([':', '-']);
+        match letter {
+            '"' | '\'' if quote == Some(letter) => quote = None,
+            '"' | '\'' if quote.is_none() && begins => quote = Some(letter),
+            _ => {}
+        }
+        let splits = letter == '\n' || in_line && "[{,}]".contains(letter);
+        if splits && quote.is_none() { entries.push(std::mem::take(&mut entry)) } else { entry.push(letter) }
+    }
+    let entries = entries.iter().map(|entry| entry.trim().trim_start_matches("- ").trim());
+    let named =
+        entries.filter(|entry| !entry.is_empty() && !entry.starts_with('#')).zip(0..).filter_map(|(entry, place)| {
+            let numbered =
+                entry.split_once(':').and_then(|(number, name)| Some((number.trim().parse().ok()?, name.trim())));
+            let (number, name) = numbered.unwrap_or((place, entry));
+            let end = name.rfind(name.chars().next()?)?;
+            let name = match name.as_bytes()[0] {
+                b'"' => serde_json::from_str(&name[..=end]).ok()?,
+                b'\'' => name.get(1..end)?.replace("''", "'"),
+                _ => name.split(" #").next()?.trim_end().to_owned(),
+            };
+            Some((number, name))
+        });
+    named.collect()
+}
+
 /// The boxes of a YOLO dataset in the order of [`TRACKS`]. Without it, each class is one target, and a file's name ends
 /// with the number of its frame.
 fn yolo(folder: &Path) -> Wrong<Vec<Found>> {
     let read = |name: &str| fs::read_to_string(folder.join(name)).map_err(|error| format!("{name}: {error}"));
-    let classes: Vec<String> = read("classes.txt").unwrap_or_default().lines().map(String::from).collect();
+    let classes: BTreeMap<u32, String> = match read("classes.txt") {
+        Ok(list) => (0..).zip(list.lines().map(String::from)).collect(),
+        Err(_) => yaml_names(&read("data.yaml").unwrap_or_default()),
+    };
     let mut tracks: BTreeMap<String, Vec<Found>> = BTreeMap::new();
     for row in read(TRACKS).unwrap_or_default().lines().skip(1) {
         let words: Vec<&str> = row.rsplitn(4, ',').collect();
@@ -294,7 +333,7 @@ fn yolo(folder: &Path) -> Wrong<Vec<Found>> {
                 }
             };
             let bbox = Some(BBox::new(x - w / 2.0, y - h / 2.0, w, h));
-            all.push(Found { bbox, class: classes.get(class as usize).cloned(), ..found });
+            all.push(Found { bbox, class: classes.get(&class).cloned(), ..found });
         }
     }
     Ok(all)

@@ -71,6 +71,20 @@ fn labels_without_marks_give_every_box() {
         place.run(&format!("--init-file @{file} --preset paper --json @again.json -q")).assert().success();
         assert_eq!(place.json("again.json")["summary"]["states"]["initial"], count, "{file}");
     }
+    // The names of other tools.
+    std::fs::remove_file(place.path("yolo/classes.txt")).unwrap();
+    for names in [
+        "names: ['car', \"a, dog\"]  # two\n",
+        "nc: 2\nnames: [ car,\n  'a, dog'\n]\n",
+        "names: {0: car, 1: 'a, dog'}\ntrain: images\n",
+        "names:\n- car\n- a, dog # mine\n\ntrain: images\n",
+        "names:\n  # no others\n  1: \"a, dog\"\n  0: car\nval: images",
+    ] {
+        std::fs::write(place.path("yolo/data.yaml"), names).unwrap();
+        place.run("--init-file @yolo --preset paper --json @again.json -q").assert().success();
+        let targets = &place.json("again.json")["targets"];
+        assert_eq!((&targets[0]["class"], &targets[1]["class"]), (&json!("car"), &json!("a, dog")), "{names}");
+    }
     // Label Studio turns a box of 16 x 24 pixels about its corner at (64, 24) by a quarter.
     let shape = json!({ "frame": 1, "x": 40, "y": 20, "width": 10, "height": 20, "rotation": 90 });
     let mut task = place.json("ls.json");
