@@ -41,7 +41,9 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let info = source.info();
     let wanted = args.targets.read(info)?;
     let span = source::span(source.as_ref(), None, None, wanted.first(), &cancel)?;
-    let Some((start, bbox)) = wanted.within(span, info)?.first().and_then(|target| target.boxes().next()) else {
+    let Some((start, bbox)) =
+        wanted.within(span, info, " or --init-file FILE")?.first().and_then(|target| target.boxes().next())
+    else {
         return Ok(());
     };
     if info.reads(&args.out) {

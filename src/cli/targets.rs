@@ -215,13 +215,12 @@ impl Targets {
     /// The targets of a run of `span`, without what is given behind its end; without any, the target of the truth.
     ///
     /// # Errors
-    /// Wrong usage for a target that begins outside `span`, and where there is no truth.
-    pub fn within(&self, span: Span, info: &Info) -> Result<Vec<TargetRecord>, Failure> {
+    /// Wrong usage for a target that begins outside `span`, and where there is no truth, with `advice`.
+    pub fn within(&self, span: Span, info: &Info, advice: &str) -> Result<Vec<TargetRecord>, Failure> {
         if self.is_empty() {
-            let bbox = info.initial_box(span.first).map_err(|error| {
-                let advice = "give the box by --init x,y,w,h, draw it with --pick, or use `kcf-track view`";
-                Failure::usage(format!("{error}: {advice}"))
-            })?;
+            let bbox = info.initial_box(span.first);
+            let bbox =
+                bbox.map_err(|error| Failure::usage(format!("{error}: give the box by --init x,y,w,h{advice}")))?;
             return Ok(vec![TargetRecord::new(1, span.first, bbox)]);
         }
         let placed = self.wanted.iter().cloned().map(|mut target| {

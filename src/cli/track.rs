@@ -127,7 +127,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let known = match (args.pick, comes_by_command) {
         (true, _) => None,
         (_, true) => Some(Vec::new()),
-        _ => Some(wanted.within(span, info)?),
+        _ => Some(wanted.within(span, info, ", draw it with --pick, or use `kcf-track view`")?),
     };
     let outputs = args.output.outputs(wanted.named)?;
     let inputs = [("--init-file", &args.targets.init_file), ("--config", &args.settings.config)];

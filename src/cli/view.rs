@@ -166,7 +166,7 @@ fn serve(
             return Err(wrong("it has targets already: leave out --init and --init-file".into()));
         }
     }
-    let initial = if wanted.is_empty() { Vec::new() } else { wanted.within(span, info)? };
+    let initial = if wanted.is_empty() { Vec::new() } else { wanted.within(span, info, "")? };
     for (target, (_, bbox)) in initial.iter().flat_map(|target| target.boxes().map(move |given| (target, given))) {
         let checked = size.map_or(Ok(()), |size| check_start(size, bbox));
         checked.map_err(|error| Failure::usage(format!("target {}: {error}", target.id)))?;

@@ -39,6 +39,8 @@ fn a_missing_box_is_an_error_that_names_the_remedies() {
     fs::remove_file(place.seq().join("groundtruth_rect.txt")).unwrap();
     let remedies = contains("--init").and(contains("--pick")).and(contains("view"));
     place.run("").assert().code(2).stdout("").stderr(remedies);
+    let explained = run(["explain", "--frame", "2"]).arg(place.seq()).assert().code(2);
+    explained.stderr(contains("--init x,y,w,h or --init-file").and(contains("--pick").not()));
     let done = run([place.seq().join("img")]).args(["--init", "40,30,24,32"]).assert().success();
     done.stdout(contains("2 frames").and(contains("precision").not()));
 }
