@@ -485,7 +485,7 @@ impl Frames {
             return Err(Error::FrameSize { expected, got });
         }
         // Pixels of another format start the filters anew, and `select` would leave out as many frames again.
-        if self.span.first > 1 && log.number.is_some_and(|number| number + self.begun + 1 != self.read) {
+        if self.span.first > self.begun + 1 && log.number.is_some_and(|number| number + self.begun + 1 != self.read) {
             let reason = format!("the format of its pixels changes in frame {}: begin with frame 1", self.read);
             return Err(Error::Sequence { path: self.video.input.path.clone(), reason });
         }

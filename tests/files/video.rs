@@ -361,13 +361,13 @@ fn a_change_of_size_ends_the_video() {
         assert!(before.len() == 10 && before.iter().all(|item| item.frame.is_ok()), "{items:?}");
         assert!(matches!(last.frame, Err(Error::FrameSize { .. })), "{:?}", last.frame);
     }
-    // Other pixels of the same size are read from the first frame on only.
-    let other = "-f lavfi -i testsrc2=size=64x48:rate=25:duration=0.4 -pix_fmt yuvj422p -c:v mjpeg b.mjpeg -y";
-    make(folder.path(), other);
+    // Other pixels of the same size are read from the first frame on, or from one that is sought.
+    let other = "-f lavfi -i testsrc2=size=64x48:rate=25:duration=1.2 -pix_fmt yuvj422p -c:v mjpeg";
+    make(folder.path(), &format!("{other} b.mjpeg -y -pix_fmt yuvj420p -c:v mjpeg a.mjpeg"));
     let joined = ["a.mjpeg", "b.mjpeg"].map(|name| std::fs::read(folder.path().join(name)).unwrap());
     std::fs::write(folder.path().join("both.mjpeg"), joined.concat()).unwrap();
     let both = source(folder.path().join("both.mjpeg"));
-    for (first, count, fails) in [(1, 20, false), (5, 7, true), (15, 1, true)] {
+    for (first, count, fails) in [(5, 27, true), (35, 1, true), (1, 60, false), (28, 33, false), (5, 27, true)] {
         let span = Span { first, last: None };
         let items: Vec<_> = both.stream(span, Channels::Luma.into(), &CancelToken::default()).unwrap().collect();
         let last = items.last().unwrap();
