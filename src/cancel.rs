@@ -61,6 +61,12 @@ pub(crate) fn spawn<T: Send + 'static>(
     thread.map_err(|source| Error::io(format!("the thread {name}"), source))
 }
 
+/// Locks a mutex, also if a thread has panicked that held it.
+#[cfg(any(feature = "files", feature = "neural"))]
+pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 /// [`Error::Cancelled`] if the token of the [scope](CancelToken::scope) is set.
 pub(crate) fn check() -> Result<()> {
     CURRENT.with_borrow(CancelToken::check)

@@ -7,11 +7,11 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::cancel::{CancelToken, spawn};
+use crate::cancel::{CancelToken, lock, spawn};
 use crate::error::{Error, Result};
 
 const INSTALL: &str = "install ffmpeg (`apt install ffmpeg`, `brew install ffmpeg`, `winget install ffmpeg`) so that \
@@ -107,10 +107,6 @@ struct Shared {
     errors: Mutex<Vec<String>>,
     /// Errors that were forgiven.
     forgiven: Mutex<Vec<String>>,
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl FfmpegProcess {

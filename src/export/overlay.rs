@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use ab_glyph::FontRef;
@@ -20,7 +20,7 @@ use super::overlay_video::VideoEncoder;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
 use crate::atomic_file;
 use crate::bbox::BBox;
-use crate::cancel::spawn;
+use crate::cancel::{lock, spawn};
 use crate::encode;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, PixelFormat};
@@ -504,7 +504,7 @@ impl Painters {
 }
 
 fn draw_all(jobs: &Mutex<Receiver<Job>>, font: &FontRef<'_>, mut sink: Sink) -> Result<()> {
-    let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
+    let next = || lock(jobs).recv().ok();
     while let Some(Job { mut painting, file, time }) = next() {
         painting.paint(font);
         match &mut sink {

@@ -415,7 +415,7 @@ impl Latest {
         let shared = Arc::<(Mutex<Slot>, Condvar)>::default();
         let (writer, stop) = (Arc::clone(&shared), cancel.clone());
         let put = move |change: &mut dyn FnMut(&mut Slot)| {
-            change(&mut writer.0.lock().unwrap_or_else(PoisonError::into_inner));
+            change(&mut crate::cancel::lock(&writer.0));
             writer.1.notify_one();
         };
         let read = move || {
@@ -442,7 +442,7 @@ impl Iterator for Latest {
     type Item = Item;
 
     fn next(&mut self) -> Option<Item> {
-        let mut slot = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = crate::cancel::lock(&self.shared.0);
         loop {
             match slot.item.take() {
                 _ if self.cancel.is_cancelled() => return None,

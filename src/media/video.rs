@@ -13,9 +13,9 @@ use serde_json::Value;
 use super::images::{Decoded, check_size, demanded};
 use super::yuv::{Chroma, Levels, Planes, Standard};
 use super::{Demand, Info, Item, OpenOptions, Source, Span, Stream};
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, lock};
 use crate::error::{Error, Result};
-use crate::ffmpeg::{self, FfmpegProcess, Limits, lock};
+use crate::ffmpeg::{self, FfmpegProcess, Limits};
 use crate::frame::{Channels, FrameBuf, PixelFormat};
 
 /// Time step in seconds that ffmpeg takes for an error in a file. A long pause is not an error.

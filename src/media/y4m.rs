@@ -3,14 +3,14 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use super::images::check_size;
 use super::video::ratio;
 use super::yuv::{Chroma, Levels, Planes, Standard};
 use super::{Demand, Info, Item, Source, Span, Stream};
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, lock};
 use crate::error::{Error, Result};
 
 /// Maximum bytes of a header line; a real one has about a hundred.
@@ -77,7 +77,7 @@ impl Source for Y4m {
     fn stream(&self, span: Span, demand: Demand, _: &CancelToken) -> Result<Stream> {
         let name = self.info.name.clone();
         let wrong = move |reason: String| Error::Sequence { path: PathBuf::from(&name), reason };
-        let taken = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let taken = lock(&self.reader).take();
         let mut reader = Some(match (taken, &*self.info.inputs) {
             (Some(reader), _) => reader,
             (None, [file]) if !self.info.live => {

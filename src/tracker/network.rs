@@ -10,6 +10,7 @@ use rten_onnx::protobuf::{DecodeMessage, ErrorKind, OwnedValues, ProtobufError, 
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView};
 
+use crate::cancel::lock;
 use crate::error::{Error, Result};
 use crate::settings::{Setting, choice, settings};
 use crate::simd::leveled;
@@ -83,7 +84,7 @@ impl Networks {
     /// [`Error::Network`] for a file that is missing, damaged, too large, or no network of this kind.
     pub fn load(folder: &Path) -> Result<Arc<Self>> {
         static LOADED: Mutex<Vec<Weak<Networks>>> = Mutex::new(Vec::new());
-        let mut loaded = LOADED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut loaded = lock(&LOADED);
         loaded.retain(|networks| networks.strong_count() > 0);
         if let Some(networks) = loaded.iter().filter_map(Weak::upgrade).find(|networks| networks.folder == folder) {
             return Ok(networks);

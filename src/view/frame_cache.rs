@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::state::{MAX_SIDE, Map, Picture};
 use crate::bbox::BBox;
-use crate::cancel::{CancelToken, spawn};
+use crate::cancel::{CancelToken, lock, spawn};
 use crate::error::{Error, Result};
 use crate::export::FrameRecord;
-use crate::ffmpeg::lock;
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span, Wait};
 use crate::run::{Cause, Outcome, Session};
 use crate::tracker::{Params, Tracker};

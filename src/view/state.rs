@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use crate::bbox::BBox;
+use crate::cancel::lock;
 use crate::encode;
 use crate::export::{FrameRecord, Given, TargetRecord, page_jpeg};
 use crate::frame::{Frame, FrameBuf};
@@ -327,17 +328,17 @@ impl SharedState {
 
     /// Reads the state. It is locked meanwhile.
     pub fn look<T>(&self, look: impl FnOnce(&ViewState) -> T) -> T {
-        look(&self.lock())
+        look(&lock(&self.state))
     }
 
     /// Changes the state without waking pages; they get it with the next change.
     pub fn prepare<T>(&self, change: impl FnOnce(&mut ViewState) -> T) -> T {
-        change(&mut self.lock())
+        change(&mut lock(&self.state))
     }
 
     /// Changes the state and wakes pages.
     pub fn change<T>(&self, change: impl FnOnce(&mut ViewState) -> T) -> T {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let result = change(&mut state);
         state.serial += 1;
         drop(state);
@@ -348,7 +349,7 @@ impl SharedState {
     /// The news for a page. Waits for a change, at most for `timeout`.
     pub fn news(&self, wants: &Wants, timeout: Duration) -> News {
         let until = Instant::now() + timeout;
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         while state.serial == wants.after {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -357,10 +358,6 @@ impl SharedState {
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         state.news(wants)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ViewState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
