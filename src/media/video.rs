@@ -543,18 +543,6 @@ mod tests {
     }
 
     #[test]
-    fn reads_the_log_of_showinfo() {
-        let line = "[Parsed_showinfo_0 @ 0x5] [info] n:   3 pts:   1536 pts_time:0.12    duration: 512 s:48x32 i:P\n";
-        let log = FrameLog::parse(line, Some((1, 12_800))).unwrap();
-        assert_eq!((log.number, log.time, log.size), (Some(3), Some((1536, (1, 12_800))), Some((48, 32))));
-        assert_eq!(
-            time_base("[Parsed_showinfo_0 @ 0x5] [info] config in time_base: 1/12800, frame_rate: 25/1"),
-            Some((1, 12_800))
-        );
-        assert_eq!(FrameLog::parse("[info] n: 3", None), None);
-    }
-
-    #[test]
     fn tells_files_cameras_and_addresses() {
         let kind = |text: &str| Input::new(Path::new(text)).kind;
         assert_eq!(

@@ -362,22 +362,18 @@ mod tests {
     }
 
     impl Numbered {
-        fn new(count: usize, length: Option<usize>, live: bool) -> Self {
-            let info = Info { name: "numbered".into(), length, live, ..Info::default() };
+        fn new(count: usize, live: bool) -> Self {
+            let info = Info { name: "numbered".into(), live, ..Info::default() };
             Self { info, count, opened: Mutex::default() }
         }
 
-        fn folder(count: usize) -> Self {
-            Self::new(count, Some(count), false)
-        }
-
         fn pipe(count: usize) -> Self {
-            Self::new(count, None, true)
+            Self::new(count, true)
         }
 
         /// Read again from any frame on, but of unknown length.
         fn video(count: usize) -> Self {
-            Self::new(count, None, false)
+            Self::new(count, false)
         }
     }
 
@@ -449,16 +445,6 @@ mod tests {
             Wait::Item(item) => item.frame.as_ref().unwrap().as_frame().gray_at(0, 0),
             other => panic!("{other:?}"),
         }
-    }
-
-    #[test]
-    fn reads_any_frame_of_a_folder_again() {
-        let mut cache = cache(Numbered::folder(200), 0);
-        for position in [1, 2, 3, 1, 200, 100, 99, 150, 198, 7] {
-            assert_eq!(level(cache.read(position, SOON).unwrap()), position as u8);
-        }
-        assert!(matches!(cache.read(201, SOON), Ok(Wait::End)));
-        assert_eq!(cache.oldest(), 1);
     }
 
     #[test]

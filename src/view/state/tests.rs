@@ -103,8 +103,9 @@ fn a_frame_that_cannot_be_read_leaves_the_size_as_it_was() {
     let picture = |item| Arc::new(Picture::new(Arc::new(item)));
     let shared = SharedState::default();
     shared.change(|state| state.show(picture(numbered_item(1))));
-    let broken = item_of(2, Err(Error::NotInitialized));
-    shared.change(|state| state.show(picture(broken)));
+    let broken = picture(item_of(2, Err(Error::NotInitialized)));
+    assert!(broken.jpeg().is_empty());
+    shared.change(|state| state.show(broken));
     assert_eq!(shared.news(&Wants::default(), Duration::ZERO).text["size"], serde_json::json!([64, 48]));
     assert_eq!(shared.look(|state| state.size), Some((64, 48)));
 }
@@ -226,12 +227,6 @@ fn a_frame_is_sent_at_its_own_size_unless_it_is_large() {
             assert!((0..sent.1).all(|y| frame.row(y).iter().all(|level| level.abs_diff(90) < 4)));
         }
     }
-}
-
-#[test]
-fn an_unreadable_frame_has_no_jpeg_and_no_size() {
-    let picture = Picture::new(Arc::new(item_of(1, Err(Error::NotInitialized))));
-    assert!(picture.jpeg().is_empty() && picture.size().is_none());
 }
 
 #[test]
