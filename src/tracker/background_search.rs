@@ -431,7 +431,10 @@ impl Search for BackgroundSearch {
 
     fn finds(&self) -> Finds {
         let params = self.identity.as_ref().map(Identity::params);
-        params.map_or_else(Finds::default, |params| Finds { identity: params.find_from, frames: params.find_frames })
+        params.map_or(Finds { frames: 2, ..Finds::default() }, |params| Finds {
+            identity: params.find_from,
+            frames: params.find_frames,
+        })
     }
 
     fn state(&self, evidence: &Evidence) -> State {

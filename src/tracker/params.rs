@@ -530,7 +530,7 @@ fn fast() -> Params {
         scale: ScaleParams::Filter(scale),
         rotation: RotationParams::None,
         identity: IdentityParams::None,
-        confidence: ConfidenceParams { lost_below: 0.1, lost_after: 5, ..robust.confidence },
+        confidence: ConfidenceParams { lost_below: 0.1, lost_after: 5, tiles: 3, ..robust.confidence },
         ..robust
     };
     background.into()

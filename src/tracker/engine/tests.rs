@@ -41,7 +41,8 @@ struct Scripted {
     state: State,
     confidence: Option<f64>,
     learned: Learned,
-    /// The answer of its long-term model everywhere.
+    /// Its peak-to-sidelobe ratio and the answer of its long-term model, everywhere.
+    psr: f32,
     long_term: Option<f32>,
     /// Places and confidences of the next detections, one after another, in place of `found`.
     looks: VecDeque<((f64, f64), f64)>,
@@ -72,6 +73,7 @@ impl Scripted {
             state,
             confidence: None,
             learned,
+            psr: 20.0,
             long_term: None,
             looks,
             cell,
@@ -110,7 +112,7 @@ impl Search for Scripted {
             None => (self.found, None),
         };
         let (long_term, identity) = (self.long_term, self.identity);
-        let evidence = Evidence { confidence, long_term, identity, ..evidence(PEAKS.0) };
+        let evidence = Evidence { confidence, psr: self.psr, long_term, identity, ..evidence(PEAKS.0) };
         Detection { pose: found, evidence, seen, guess: self.guess }
     }
 
@@ -173,6 +175,7 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
         scan: TileScan::default(),
         candidate: None,
         overview: Overview::of(&first.frame()),
+        cut: false,
         elsewhere: false,
         sure_center: bbox.center(),
     }
@@ -326,30 +329,33 @@ fn what_was_called_lost_for_one_picture_is_found_again() {
 
 const VIEW: (usize, usize) = (96, 72);
 
-/// A picture of two colours in blobs, seen from `left` on.
-fn overview(left: f64, (light, dark): ([u8; 3], [u8; 3])) -> Overview {
+/// A picture of two colours in blobs, seen from `left` on, that is lighter by `glare` at its right border.
+fn overview(left: f64, (light, dark): ([u8; 3], [u8; 3]), glare: usize) -> Overview {
     let wave = |i: usize| {
         let (x, y) = ((i % VIEW.0) as f64 + left, (i / VIEW.0) as f64);
-        (0.11 * x).sin() + (0.13 * y).cos() > 0.2
+        let color = if (0.11 * x).sin() + (0.13 * y).cos() > 0.2 { light } else { dark };
+        color.map(|value| value.saturating_add((glare * (i % VIEW.0) / VIEW.0) as u8))
     };
-    let pixels: Vec<u8> = (0..VIEW.0 * VIEW.1).flat_map(|i| if wave(i) { light } else { dark }).collect();
+    let pixels: Vec<u8> = (0..VIEW.0 * VIEW.1).flat_map(wave).collect();
     Overview::of(&Frame::rgb(&pixels, VIEW.0, VIEW.1).unwrap())
 }
 
 #[test]
 fn a_cut_has_another_layout_and_other_colours() {
-    let colors = ([200, 90, 30], [40, 60, 20]);
-    let before = overview(0.0, colors);
-    for (left, colors, cut) in [
-        (0.0, colors, false),
-        (5.0, colors, false),
-        // A flash, and a camera that turns fast.
-        (0.0, ([255, 190, 130], [140, 160, 120]), false),
-        (28.0, colors, false),
-        (28.0, ([30, 90, 200], [90, 200, 150]), true),
-        (28.0, ([0; 3], [0; 3]), false),
+    let colors = ([100, 60, 30], [20, 40, 20]);
+    let before = overview(0.0, colors, 0);
+    for (left, colors, glare, cut, same) in [
+        (0.0, colors, 0, false, true),
+        (5.0, colors, 0, false, true),
+        // Two flashes, and a camera that turns fast.
+        (0.0, ([255, 190, 130], [140, 160, 120]), 0, false, false),
+        (0.0, colors, 150, false, false),
+        (28.0, colors, 0, false, false),
+        (28.0, ([30, 90, 200], [90, 200, 150]), 0, true, false),
+        (28.0, ([0; 3], [0; 3]), 0, false, false),
     ] {
-        assert_eq!(overview(left, colors).is_cut_from(&before), cut, "{left} {colors:?}");
+        let now = overview(left, colors, glare);
+        assert_eq!((now.is_cut_from(&before), now.is_same_as(&before)), (cut, same), "{left} {colors:?} {glare}");
     }
 }
 

@@ -156,23 +156,26 @@ fn a_loss_restores_the_models_of_the_last_certain_frame() {
     assert_eq!(estimates[3].bbox, small.at(center).bbox((SIDE, SIDE)));
 }
 
-/// A cut moves no box and undoes no learning. Elsewhere in the other scene the target must be found in more frames.
+/// A cut moves no box and undoes no learning. Elsewhere the target must be found in more frames and stand out.
 #[test]
 fn a_cut_loses_the_target_at_once_until_the_scene_is_back() {
-    let scene = picture(START);
-    let stripes: Vec<u8> = (0..SIZE.0 * SIZE.1).map(|i| 200 + (i % SIZE.0 / 9 % 5 * 12) as u8).collect();
-    let other = Frame::gray(&stripes, SIZE.0, SIZE.1).unwrap();
-    for tiles in [0, 1] {
-        let search = Scripted::sure(NEARBY, 0.9);
+    let gray = |first: u8| (0..SIZE.0 * SIZE.1).map(|i| first + (i % SIZE.0 / 9 % 5 * 6) as u8).collect::<Vec<_>>();
+    // The colours of the second are those of the scene.
+    let (scene, other, similar) = (picture(START), gray(200), gray(90));
+    let [other, similar] = [&other, &similar].map(|pixels| Frame::gray(pixels, SIZE.0, SIZE.1).unwrap());
+    let guess = Some((Pose::of(target_at(NEARBY)), evidence(0.5)));
+    for (tiles, psr, found) in [(0, 20.0, false), (1, MIN_PSR_ELSEWHERE - 0.1, false), (1, 20.0, true)] {
+        let search = Scripted { psr, guess, ..Scripted::sure(NEARBY, 0.9) };
         let mut engine = with_states(&search, impatient(tiles), None);
         assert_eq!(engine.update(&other).state, State::Lost);
         assert_eq!((engine.bbox(), calls(&search).contains(&Call::Restore)), (target_at(START), false));
         let states = [(); MIN_FRAMES_ELSEWHERE - 1].map(|()| engine.update(&other).state);
         let (last, before) = states.split_last().unwrap();
         assert!(before.iter().all(|state| *state == State::Lost));
-        assert_eq!(*last, if tiles == 0 { State::Lost } else { State::Recovered });
+        assert_eq!(*last, if found { State::Recovered } else { State::Lost });
         // From there on it is the scene.
-        let states = [(); 2].map(|()| engine.update(&if tiles == 0 { scene.frame() } else { other }).state);
-        assert_eq!(states, if tiles == 0 { [State::Recovered, State::Tracking] } else { [State::Tracking; 2] });
+        let frames = if found { [other, other, other] } else { [similar, scene.frame(), scene.frame()] };
+        let expected = if found { [State::Tracking; 3] } else { [State::Lost, State::Recovered, State::Tracking] };
+        assert_eq!(frames.map(|frame| engine.update(&frame).state), expected, "{tiles}, {psr}");
     }
 }
