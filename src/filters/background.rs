@@ -204,9 +204,10 @@ impl BackgroundAware {
         series(&self.slow_answer, self.cols, shift, &mut self.turns)
     }
 
-    /// Counts the filter before less by `share`, 0 to 1, in the next learning: at 1 it is forgotten.
-    pub fn forget(&mut self, share: f64) {
-        self.past = (1.0 - share.clamp(0.0, 1.0)) as f32;
+    /// Holds the filter near the one before by this multiple of `temporal` in the next learning; at 0 the one before is
+    /// forgotten.
+    pub fn hold(&mut self, factor: f64) {
+        self.past = factor.max(0.0) as f32;
     }
 
     /// Learns the input map as the target at no shift.

@@ -9,7 +9,7 @@
 //!    turned area answers better by a margin, and a filter over [scales](ScaleFilter).
 //!
 //! A [machine](Identity) compares the place found with what was given. It enters the confidence. Where it denies the
-//! target, nothing is learned; a loss restores the models of the last certain frame.
+//! target, the filter follows slowly; a loss restores the models of the last certain frame.
 //!
 //! All learn there; the filter from the present spectrum where the target has hardly moved.
 
@@ -210,13 +210,14 @@ impl BackgroundSearch {
         evidence
     }
 
-    /// Whether filter and identity agree that this is the target, and whether the identity denies it.
-    fn verdict(&self, evidence: &Evidence) -> (bool, bool) {
+    /// Whether filter and identity agree that this is the target, and how strongly the filter is held there: more so where
+    /// the identity denies it, as it may be the background, or a target that has turned. At 0 nothing is learned.
+    fn verdict(&self, evidence: &Evidence) -> (bool, f64) {
         let decision = evidence.identity.map(f64::from);
-        let Some((identity, decision)) = self.identity.as_ref().zip(decision) else { return (false, false) };
+        let Some((identity, decision)) = self.identity.as_ref().zip(decision) else { return (false, 1.0) };
         let params = identity.params();
         let certain = decision > params.learn_from && EXPERTS.filter.probability(evidence) > CERTAIN;
-        (certain, decision < params.deny_below)
+        (certain, if decision < params.deny_below { params.denied_hold } else { 1.0 })
     }
 
     /// Keeps a copy of the models after a certain frame.
@@ -296,12 +297,12 @@ impl BackgroundSearch {
         self.frames <= self.params.warmup_frames
     }
 
-    /// Learns the target at `pose`. The filter is held near the one before by the share `past` of what it usually is.
-    fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, past: f64, certain: bool) -> bool {
+    /// Learns the target at `pose`. The filter is held near the one before by `hold` times what it usually is.
+    fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, hold: f64, certain: bool) -> bool {
         let shift = self.view.shift_of(pose.center);
         let near = shift.0.abs().max(shift.1.abs()) <= self.params.reuse_shift;
         let (center, zoom) = if self.view_is_current && near && pose.angle == self.view.pose.angle {
-            self.filter.forget(1.0 - past);
+            self.filter.hold(hold);
             self.filter.learn_again(shift);
             (self.view.point(shift), pose.scale / self.view.pose.scale)
         } else {
@@ -309,7 +310,7 @@ impl BackgroundSearch {
                 self.view_is_current = false;
                 return false;
             }
-            self.filter.forget(1.0 - past);
+            self.filter.hold(hold);
             self.filter.learn();
             (self.view.point((0.0, 0.0)), 1.0)
         };
@@ -403,16 +404,16 @@ impl Search for BackgroundSearch {
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, evidence: &Evidence, rate: Option<f64>) -> Learned {
         let due = self.is_warming_up() || self.frames.is_multiple_of(self.params.interval);
-        let (certain, denied) = self.verdict(evidence);
+        let (certain, hold) = self.verdict(evidence);
         if certain {
             self.save(at);
         }
         match rate {
-            None if due && !denied => self.learn_at(frame, at, 1.0, certain),
+            None if due && hold > 0.0 => self.learn_at(frame, at, hold, certain),
             // The filter has no rate: it is held less near the one before.
             Some(rate) if rate > 0.0 => {
-                let past = (1.0 / rate - 1.0) / (1.0 / NOMINAL_RATE - 1.0);
-                self.learn_at(frame, at, past.clamp(0.0, 1.0), certain)
+                let hold = (1.0 / rate - 1.0) / (1.0 / NOMINAL_RATE - 1.0);
+                self.learn_at(frame, at, hold.clamp(0.0, 1.0), certain)
             }
             _ => false,
         };

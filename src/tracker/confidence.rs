@@ -177,7 +177,7 @@ impl ConfidenceParams {
 const BASELINE_RATE: f64 = 0.02;
 
 /// How far below its usual value the identity of a hidden target is.
-const IDENTITY_DROP: f64 = 0.5;
+const IDENTITY_DROP: f64 = 0.65;
 
 impl StateMachine {
     /// For a target that was just given.

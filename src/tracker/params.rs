@@ -51,7 +51,7 @@ settings! {
         /// Folder of the networks: backbone.onnx and head.onnx
         model: String = String::new();
         /// States and the search for a lost target
-        confidence: ConfidenceParams = ConfidenceParams { tiles: 1, ..BackgroundParams::default().confidence };
+        confidence: ConfidenceParams = ConfidenceParams { lost_below: 0.2, tiles: 1, ..BackgroundParams::default().confidence };
     }
 }
 
@@ -67,7 +67,9 @@ settings! {
         filter: BackgroundParams = {
             // The box may be the network's, of which the filter's own evidence says nothing.
             let filter = BackgroundParams::default();
-            BackgroundParams { confidence: ConfidenceParams { hidden_share: 0.0, ..filter.confidence }, ..filter }
+            let confidence = ConfidenceParams { hidden_share: 0.0, lost_below: 0.2, ..filter.confidence };
+            let identity = IdentityParams::Krr(IdentityMachineParams { denied_hold: 0.0, ..Default::default() });
+            BackgroundParams { confidence, identity, ..filter }
         };
     }
 }
@@ -190,6 +192,7 @@ settings! {
         confidence: ConfidenceParams = ConfidenceParams {
             tracking_from: 0.85,
             tracking_until: 0.7,
+            lost_below: 0.1,
             lost_after: 8,
             hidden_share: 0.35,
             ..ConfidenceParams::default()
@@ -217,8 +220,10 @@ settings! {
     pub struct IdentityMachineParams {
         /// Answer from which a later frame is a new sample of the target
         learn_from: f64 = 0.0, Within(-10.0, 10.0);
-        /// Answer below which no model learns the place
+        /// Answer below which the place is denied
         deny_below: f64 = -0.3, Within(-10.0, 10.0);
+        /// Factor of the temporal weight where a denied place is learned; 0 to learn nothing there
+        denied_hold: f64 = 4.0, Within(0.0, 1e6);
         /// Answer from which a lost target may be found
         find_from: f64 = 0.2, Within(-10.0, 10.0);
         /// Frames in a row in which a lost target must be found until it is recovered
@@ -530,7 +535,7 @@ fn fast() -> Params {
         scale: ScaleParams::Filter(scale),
         rotation: RotationParams::None,
         identity: IdentityParams::None,
-        confidence: ConfidenceParams { lost_below: 0.1, lost_after: 5, tiles: 3, ..robust.confidence },
+        confidence: ConfidenceParams { lost_after: 5, tiles: 3, ..robust.confidence },
         ..robust
     };
     background.into()

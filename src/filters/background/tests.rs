@@ -263,23 +263,23 @@ fn the_slow_filter_follows_by_its_rate() {
     assert_eq!(BackgroundSettings::default().slow_rate, 0.02);
 }
 
-/// The filter before counts less in the next frame, and in full again in the one after it.
+/// The filter before counts less or more in the next frame, and as usual again in the one after it.
 #[test]
-fn what_is_forgotten_is_forgotten_once() {
+fn a_filter_is_held_for_one_frame() {
     let problem = masked();
-    // The share to forget before each of three frames.
-    let taps = |shares: [Option<f64>; 3]| {
+    // How strongly it is held before each of three frames.
+    let taps = |factors: [Option<f64>; 3]| {
         let mut filter = problem.filter(Default::default());
-        for (seed, share) in (1..).zip(shares) {
-            share.into_iter().for_each(|share| filter.forget(share));
+        for (seed, factor) in (1..).zip(factors) {
+            factor.into_iter().for_each(|factor| filter.hold(factor));
             problem.write(&mut filter, seed);
             filter.learn();
         }
         filter.taps()
     };
-    for share in [1.0, 0.5] {
-        let once = taps([None, Some(share), None]);
-        assert!(once == taps([None, Some(share), Some(0.0)]), "{share}");
-        assert!(once != taps([None, Some(share), Some(share)]) && once != taps([None; 3]), "{share}");
+    for factor in [0.0, 0.5, 4.0] {
+        let once = taps([None, Some(factor), None]);
+        assert!(once == taps([None, Some(factor), Some(1.0)]), "{factor}");
+        assert!(once != taps([None, Some(factor), Some(factor)]) && once != taps([None; 3]), "{factor}");
     }
 }

@@ -5,7 +5,7 @@ mod settling;
 
 use super::*;
 use crate::frame::luma;
-use crate::tracker::params::RotationFilterParams;
+use crate::tracker::params::{IdentityMachineParams, RotationFilterParams};
 
 const WIDTH: usize = 220;
 const HEIGHT: usize = 180;
