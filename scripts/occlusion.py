@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How soon a tracker notices that something covers its target in a real sequence, and finds it again.
 
-    scripts/occlusion.py DIR... [--program target/release/kcf-track] [-- --preset robust ...]
+    scripts/occlusion.py [--program target/release/kcf-track] DIR... [-- --preset robust ...]
 
 In each sequence of the folders (OTB's form) a piece of the first covered frame slides over the target within 8 frames,
 moves with it for 20 or 40 frames, and slides off within 8. The piece is 1.6 times as wide and high as the target and

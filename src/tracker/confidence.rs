@@ -406,7 +406,7 @@ mod tests {
     fn a_hidden_target_is_reported_lost_and_followed() {
         let params = ConfidenceParams { hidden_share: 0.4, lost_after: 3, ..params() };
         for (response, identity, state) in
-            [(0.3, 0.2, Lost), (0.5, 0.2, Uncertain), (0.3, 0.4, Uncertain), (0.3, f32::NAN, Uncertain)]
+            [(0.3, 0.1, Lost), (0.5, 0.1, Uncertain), (0.3, 0.2, Uncertain), (0.3, f32::NAN, Uncertain)]
         {
             let mut machine = StateMachine::new(params);
             machine.update(0.9, Some(1.0), Some(0.8));
@@ -417,7 +417,7 @@ mod tests {
         }
         let mut never = StateMachine::new(ConfidenceParams { hidden_share: 0.0, long_term_drop: 0.0, ..params });
         never.update(0.9, Some(1.0), Some(0.8));
-        assert!((0..9).all(|_| never.update(0.4, Some(-0.1), Some(0.2)) == Uncertain));
+        assert!((0..9).all(|_| never.update(0.4, Some(-0.1), Some(0.1)) == Uncertain));
     }
 
     #[test]
