@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How soon a tracker notices that something covers its target in a real sequence, and finds it again.
 
-    scripts/occlusion.py [--program target/release/kcf-track] DIR... [-- --preset robust ...]
+    scripts/occlusion.py DIR... [--program target/release/kcf-track] [--flags="--preset robust ..."]
 
 In each sequence of the folders (OTB's form) a piece of the first covered frame slides over the target within 8 frames,
 moves with it for 20 or 40 frames, and slides off within 8. The piece is 1.6 times as wide and high as the target and
@@ -78,7 +78,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--program", default="target/release/kcf-track")
-    parser.add_argument("flags", nargs="*", help="after --: flags of kcf-track")
+    parser.add_argument("--flags", default="", type=str.split, help="flags of kcf-track")
     args = parser.parse_args()
     cases = lost = found = sure = frames = 0
     for sequence, truth in (pair for folder in args.folders for pair in targets(folder)):
