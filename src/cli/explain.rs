@@ -58,7 +58,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     }
     let span = Span { last: Some(args.frame), ..span };
     let mut replay: Option<Replay> = None;
-    for item in Prefetch::open(source.as_ref(), span, Demand { channels: params.channels(), color: true }, &cancel)? {
+    for item in Prefetch::open(source.as_ref(), span, Demand { color: true, ..params.channels().into() }, &cancel)? {
         let position = item.position;
         let shown = item.picture();
         let frame = match &item.frame {

@@ -153,7 +153,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.into()).build_global();
         pool.map_err(|error| Failure::failed(format!("--jobs {jobs}: {error}")))?;
     }
-    let demand = Demand { channels: resolved.params.channels(), color: exports.draws() };
+    let demand = Demand { color: exports.draws(), ..resolved.params.channels().into() };
     let started = Instant::now();
     let quit = cancel.child();
     let (first, frames): (_, Box<dyn Iterator<Item = Item>>) = match begun {

@@ -180,7 +180,7 @@ fn serve(
         Some(session) if initial.is_empty() => (session.targets, session.frames, session.named),
         _ => (initial, Vec::new(), args.targets.init_file.is_some()),
     };
-    let demand = Demand { channels: resolved.params.channels(), color: true };
+    let demand = Demand { color: true, ..resolved.params.channels().into() };
     let setup = Setup {
         cache: FrameCache::new(Arc::clone(&source), span, demand, MAX_CACHE_BYTES),
         path,
@@ -228,7 +228,7 @@ pub fn pick(
     params: &Params,
     cancel: &CancelToken,
 ) -> Result<(BBox, Option<(Item, Prefetch)>), Failure> {
-    let demand = Demand { channels: params.channels(), color: true };
+    let demand = Demand { color: true, ..params.channels().into() };
     let mut frames = Prefetch::open(source.as_ref(), span, demand, cancel)?;
     let info = source.info();
     let first = match frames.next() {

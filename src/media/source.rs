@@ -46,15 +46,6 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// When the source cannot be opened.
     fn stream(&self, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Stream>;
-
-    /// The frames of `span` in colour to look at. A video gives them at most `side` wide and high.
-    ///
-    /// # Errors
-    /// As [`Source::stream`].
-    fn pictures(&self, span: Span, side: usize, cancel: &CancelToken) -> Result<Stream> {
-        let _ = side;
-        self.stream(span, Channels::Color.into(), cancel)
-    }
 }
 
 impl std::fmt::Debug for dyn Source + '_ {
@@ -224,11 +215,13 @@ pub struct Demand {
     pub channels: Channels,
     /// Also decode the colours, to show them. The frame to track stays the same.
     pub color: bool,
+    /// The longest side of frames to look at: a video makes larger ones smaller, and gives them in colour.
+    pub side: Option<usize>,
 }
 
 impl From<Channels> for Demand {
     fn from(channels: Channels) -> Self {
-        Self { channels, color: false }
+        Self { channels, color: false, side: None }
     }
 }
 

@@ -118,20 +118,12 @@ impl Video {
         known.then(|| f64::midpoint(seconds(before), seconds(here)))
     }
 
-    /// Starts ffmpeg at the first frame of the file, or at a keyframe before `seek`. Frames that are wider or higher than
-    /// `side` are made smaller.
-    fn start(
-        &self,
-        seek: Option<f64>,
-        span: Span,
-        demand: Demand,
-        side: usize,
-        cancel: &CancelToken,
-    ) -> Result<Frames> {
+    /// Starts ffmpeg at the first frame of the file, or at a keyframe before `seek`.
+    fn start(&self, seek: Option<f64>, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Frames> {
         let ((mut form, mut pixels, filter), (width, height)) = (self.form(demand), self.probe.size);
         let mut filter = filter.to_owned();
         let longest = width.max(height);
-        if longest > side {
+        if let Some(side) = demand.side.filter(|&side| longest > side) {
             let [width, height] = [width, height].map(|length| (length * side / longest).max(1));
             (form, pixels, filter) = (Form::Rgb(width, height), "rgb24", format!(",scale={width}:{height}:flags=area"));
         }
@@ -173,7 +165,7 @@ impl Video {
         let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
         let (process, out) = FfmpegProcess::start(command, &self.input.path, limits, on_line)?;
         let video = self.clone();
-        Ok(Frames { video, process, logs, out: Some(out), form, span, demand, side, begun, read: begun })
+        Ok(Frames { video, process, logs, out: Some(out), form, span, demand, begun, read: begun })
     }
 
     /// Whether logged errors are errors.
@@ -188,11 +180,7 @@ impl Source for Video {
     }
 
     fn stream(&self, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Stream> {
-        Ok(Box::new(self.start(self.seek_point(span.first), span, demand, usize::MAX, cancel)?))
-    }
-
-    fn pictures(&self, span: Span, side: usize, cancel: &CancelToken) -> Result<Stream> {
-        Ok(Box::new(self.start(self.seek_point(span.first), span, Channels::Color.into(), side, cancel)?))
+        Ok(Box::new(self.start(self.seek_point(span.first), span, demand, cancel)?))
     }
 }
 
@@ -413,7 +401,6 @@ struct Frames {
     form: Form,
     span: Span,
     demand: Demand,
-    side: usize,
     /// Frames before the one that was sought.
     begun: usize,
     read: usize,
@@ -433,7 +420,7 @@ impl Frames {
             let expected = lock(&self.video.times).get(self.begun).copied();
             if !matches!(got, Ok(Some((_, Some(log)))) if log.time == expected) {
                 // Another frame, or none: this file cannot be sought.
-                *self = self.video.start(None, self.span, self.demand, self.side, &self.process.limits.cancel)?;
+                *self = self.video.start(None, self.span, self.demand, &self.process.limits.cancel)?;
                 return self.frame();
             }
         }

@@ -51,7 +51,8 @@ settings! {
         /// Folder of the networks: backbone.onnx and head.onnx
         model: String = String::new();
         /// States and the search for a lost target
-        confidence: ConfidenceParams = ConfidenceParams { lost_below: 0.2, tiles: 1, ..BackgroundParams::default().confidence };
+        confidence: ConfidenceParams =
+            ConfidenceParams { lost_below: 0.2, tiles: 1, ..BackgroundParams::default().confidence };
     }
 }
 

@@ -11,6 +11,7 @@ use crate::bbox::BBox;
 use crate::cancel::{CancelToken, lock, spawn};
 use crate::error::{Error, Result};
 use crate::export::FrameRecord;
+use crate::frame::Channels;
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span, Wait};
 use crate::run::{Cause, Outcome, Session};
 use crate::tracker::{Params, Tracker};
@@ -166,13 +167,13 @@ impl FrameCache {
         let Some(last) = missing else { return };
         let range = (last + 1).saturating_sub(BEHIND).max(self.span.first)..last + 1;
         let (source, span, cancel) = (Arc::clone(&self.source), (range.start..=last).into(), CancelToken::default());
-        let quit = cancel.clone();
+        let (quit, demand) = (cancel.clone(), Demand { side: Some(MAX_SIDE), ..Channels::Color.into() });
         let make = move || {
             // For this thread and the ffmpeg that it starts.
             #[cfg(target_os = "linux")]
             let _ = rustix::process::nice(NICE);
             // An error is that of the frame itself once it is read.
-            let Ok(stream) = source.pictures(span, MAX_SIDE, &quit) else { return };
+            let Ok(stream) = source.stream(span, demand, &quit) else { return };
             let size = source.info().size;
             let made = stream.take_while(|_| !quit.is_cancelled()).map_while(|item| Picture::alone(item, size));
             made.for_each(|picture| _ = lock(&pictures).insert(picture.position, Arc::new(picture)));

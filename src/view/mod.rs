@@ -285,7 +285,7 @@ pub fn pick(
     })?;
     let pictures = Ok((frame.clone(), item.color.clone()));
     let shown = Item { name: item.name.clone(), ..Item::numbered(position, None, pictures, 0.0) };
-    let demand = Demand { channels: params.channels(), color: true };
+    let demand = Demand { color: true, ..params.channels().into() };
     let mut cache = FrameCache::new(source, (position..=position).into(), demand, MAX_CACHE_BYTES);
     cache.keep(&Arc::new(shown));
     let setup = Setup {

@@ -89,7 +89,7 @@ fn seat_with(stop: CancelToken, source: Scenery, kept: usize, given: &[(u32, usi
     let source = Arc::new(source);
     let span = source.info().span(None, None).unwrap();
     let setup = Setup {
-        cache: FrameCache::new(source, span, Demand { channels: params().channels(), color: false }, kept),
+        cache: FrameCache::new(source, span, params().channels().into(), kept),
         path: "scenery".into(),
         preset: "paper".into(),
         params: params(),

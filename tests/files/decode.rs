@@ -68,7 +68,7 @@ fn a_picture_in_colour_changes_nothing_of_what_is_tracked() {
     let mut others = vec![fixture("palette.png"), fixture("bilevel.png"), fixture("lossy.webp"), fixture("lzw.tif")];
     others.extend(jpegs());
     let files: Vec<_> = (1..).zip(others).collect();
-    let shown = Demand { channels: Channels::Luma, color: true };
+    let shown = Demand { color: true, ..Channels::Luma.into() };
     for (plain, shown) in Images::new(files.clone(), Channels::Luma).zip(Images::new(files.clone(), shown)) {
         let name = plain.name;
         assert_eq!(plain.frame.unwrap(), *shown.frame.as_ref().unwrap(), "{name}");

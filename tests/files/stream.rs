@@ -100,9 +100,9 @@ fn a_header_alone_reserves_no_memory() {
 fn colours_do_not_change_luma() {
     let picture: Vec<u8> = (0..6 + 4).map(|i| 20 * i).collect();
     let bytes = [b"YUV4MPEG2 W3 H2 C420\nFRAME\n", &picture[..]].concat();
-    let read = |channels, color| {
+    let read = |channels: Channels, color| {
         let source = open(bytes.clone()).unwrap();
-        let demand = Demand { channels, color };
+        let demand = Demand { color, ..channels.into() };
         items(&source, Span::default(), demand).next().unwrap()
     };
     let (alone, shown) = (read(Channels::Luma, false), read(Channels::Luma, true));

@@ -88,7 +88,7 @@ fn luma_does_not_depend_on_the_reader_or_on_colours() {
     for form in ["yuv420p", "yuvj420p", "yuv422p", "yuv444p", "yuv420p10le", "nv12"] {
         make(folder.path(), &format!("-r 25 -i png/%04d.png -vf hue=s=1,format={form} -c:v rawvideo clip.nut"));
         let luma = pixels(at("clip.nut"), Channels::Luma);
-        let shown = Demand { channels: Channels::Luma, color: true };
+        let shown = Demand { color: true, ..Channels::Luma.into() };
         let beside = items(source(at("clip.nut")).as_ref(), shown);
         let besides: Vec<_> = beside.iter().map(|item| bytes(item.frame.as_ref().unwrap())).collect();
         assert!(luma == besides, "{form}: what is shown changes what is tracked");
@@ -145,7 +145,8 @@ fn frames_after_a_seek_are_those_of_a_whole_pass() {
             assert_eq!(some.len(), 6, "{name} from {first}");
             let facts = |item: &Item| (item.position, item.timestamp, pixels_of(item));
             assert!(some.iter().map(facts).eq(all[first - 1..][..6].iter().map(facts)), "{name} from {first}");
-            let small = source.pictures(span, 48, &CancelToken::default()).unwrap();
+            let smaller = Demand { side: Some(48), ..Channels::Color.into() };
+            let small = source.stream(span, smaller, &CancelToken::default()).unwrap();
             let small = small.map(|item| (item.position, item.frame.unwrap().into_bytes().len()));
             assert!(small.eq((first..first + 6).map(|position| (position, 48 * 32 * 3))), "{name} from {first}");
         }
@@ -261,7 +262,7 @@ fn rotated_luma_has_the_bytes_of_the_flat_picture() {
             });
             assert!(side[0] != side[1], "{form}, {degrees}: other bytes than the flat picture");
             sides.push(side[0]);
-            let beside = items(video.as_ref(), Demand { channels: Channels::Luma, color: true });
+            let beside = items(video.as_ref(), Demand { color: true, ..Channels::Luma.into() });
             assert!(beside.iter().map(pixels_of).eq(luma), "{form}, {degrees}: what is shown changes what is tracked");
         }
         assert!(sides[0] != sides[1], "{form}: both ways are one");
@@ -356,7 +357,7 @@ fn a_change_of_size_ends_the_video() {
     let joined = ["a.mjpeg", "b.mjpeg"].map(|name| std::fs::read(folder.path().join(name)).unwrap());
     std::fs::write(folder.path().join("both.mjpeg"), joined.concat()).unwrap();
     for (channels, color) in [(Channels::Luma, false), (Channels::Luma, true), (Channels::Color, false)] {
-        let items = items(source(folder.path().join("both.mjpeg")).as_ref(), Demand { channels, color });
+        let items = items(source(folder.path().join("both.mjpeg")).as_ref(), Demand { color, ..channels.into() });
         let (last, before) = items.split_last().unwrap();
         assert!(before.len() == 10 && before.iter().all(|item| item.frame.is_ok()), "{items:?}");
         assert!(matches!(last.frame, Err(Error::FrameSize { .. })), "{:?}", last.frame);

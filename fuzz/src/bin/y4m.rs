@@ -13,7 +13,7 @@ fn main() {
     afl::fuzz!(|data: &[u8]| {
         let Some((first, bytes)) = data.split_first() else { return };
         let channels = if first % 2 == 0 { Channels::Luma } else { Channels::Color };
-        let demand = Demand { channels, color: first & 2 != 0 };
+        let demand = Demand { color: first & 2 != 0, ..channels.into() };
         let Ok(pipe) = Y4m::open("-", Cursor::new(bytes.to_vec())) else { return };
         let size = pipe.info().size.expect("a header says it");
         let span = pipe.info().span(None, None).expect("all of it");
