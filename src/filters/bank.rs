@@ -265,3 +265,238 @@ leveled! {
         total
     }
 }
+
+#[cfg(test)]
+mod tests {
+    //! The bank against its rules, step by step: what each call may change, and that the Gram matrix is that of the
+    //! windows.
+
+    use proptest::prelude::*;
+    use rand::{RngExt, SeedableRng};
+
+    use super::super::test_maps::{cells, masked_dot, noise};
+    use super::*;
+
+    const KERNEL: Kernel = Kernel::Gaussian { sigma: 0.25 };
+    const CELLS: usize = 6;
+    const STRIDE: usize = 16;
+
+    fn weights() -> Vec<f32> {
+        noise(CELLS, 77).iter().map(|v| 0.1 + 2.0 * v).collect()
+    }
+
+    fn count(bank: &SampleBank, label: f64) -> usize {
+        bank.places().filter(|&slot| bank.label(slot).is_some_and(|told| told.0 == label)).count()
+    }
+
+    /// The mask; its squares are the weights.
+    fn mask() -> Vec<f32> {
+        weights().into_iter().map(f32::sqrt).collect()
+    }
+
+    fn per_feature() -> f32 {
+        1.0 / (weights().iter().sum::<f32>() * 8.0)
+    }
+
+    fn bank(positives: usize, negatives: usize) -> SampleBank {
+        SampleBank::new(KERNEL, per_feature(), &mask(), STRIDE, positives, negatives)
+    }
+
+    fn window(seed: u64) -> Vec<f32> {
+        cells(CELLS, 8, STRIDE, seed)
+    }
+
+    fn near(sample: &[f32], seed: u64) -> Vec<f32> {
+        sample.iter().zip(window(seed)).map(|(v, change)| v + 0.02 * change).collect()
+    }
+
+    fn distance(a: &[f32], b: &[f32]) -> f64 {
+        let apart: Vec<f32> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+        masked_dot(&apart, &apart, &weights())
+    }
+
+    fn mean(a: (&[f32], f64), b: (&[f32], f64)) -> Vec<f32> {
+        let total = a.1 + b.1;
+        a.0.iter().zip(b.0).map(|(&x, &y)| ((f64::from(x) * a.1 + f64::from(y) * b.1) / total) as f32).collect()
+    }
+
+    #[track_caller]
+    fn alike(a: &[f32], b: &[f32]) {
+        let worst = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(a.len() == b.len() && worst < 1e-6, "{worst}");
+    }
+
+    /// The weight of a sample relative to its class.
+    fn share(bank: &SampleBank, slot: usize) -> f64 {
+        bank.label(slot).unwrap().1 / (bank.places().count() as f64 / 2.0)
+    }
+
+    #[test]
+    fn a_sample_closest_to_a_known_one_is_mixed_into_it() {
+        let mut bank = bank(3, 2);
+        let samples: Vec<Vec<f32>> = (1..4).map(window).collect();
+        for (n, sample) in samples.iter().enumerate() {
+            assert_eq!(bank.add_positive(sample, 1.0 / (n + 1) as f64, 1.0 - n as f64), [Some(n), None]);
+        }
+        (0..3).for_each(|slot| assert!((share(&bank, slot) - 1.0 / 3.0).abs() < 1e-9));
+        let fourth = near(&samples[1], 9);
+        assert_eq!(bank.add_positive(&fourth, 0.4, 1.0), [Some(1), None]);
+        // The earlier ones keep 0.6 of the weight: 0.2 each.
+        alike(bank.sample(1), &mean((&samples[1], 0.2), (&fourth, 0.4)));
+        alike(bank.sample(0), &samples[0]);
+        let (label, _, soft_label) = bank.label(1).unwrap();
+        assert!(label == 1.0 && (soft_label - 0.4 / 0.6).abs() < 1e-9);
+        for (slot, expected) in [0.2, 0.6, 0.2].into_iter().enumerate() {
+            assert!((share(&bank, slot) - expected).abs() < 1e-9);
+        }
+        assert!((f64::from(bank.norm(1)) - masked_dot(bank.sample(1), bank.sample(1), &weights())).abs() < 1e-5);
+    }
+
+    #[test]
+    fn two_close_looks_become_one_and_make_room() {
+        let mut bank = bank(3, 2);
+        let samples = [window(1), window(2), near(&window(1), 3)];
+        for (n, sample) in samples.iter().enumerate() {
+            bank.add_positive(sample, 1.0 / (n + 1) as f64, 1.0);
+        }
+        let fourth = window(4);
+        let [Some(a), Some(b)] = bank.add_positive(&fourth, 0.1, 1.0) else { panic!("two places change") };
+        assert_eq!([a.min(b), a.max(b)], [0, 2]);
+        alike(bank.sample(a), &mean((&samples[0], 0.3), (&samples[2], 0.3)));
+        alike(bank.sample(b), &fourth);
+        assert!((share(&bank, a) - 0.6).abs() < 1e-9 && (share(&bank, b) - 0.1).abs() < 1e-9);
+    }
+
+    /// A sample without weight would be refused by every machine.
+    #[test]
+    fn no_look_ever_weighs_nothing() {
+        for rate in [0.0, 1e-9, 0.999] {
+            let mut bank = bank(2, 2);
+            bank.add_negative(&window(50));
+            for seed in 0..60 {
+                bank.add_positive(&window(seed), rate, 1.0);
+                for slot in bank.places() {
+                    let weight = bank.label(slot).unwrap().1;
+                    assert!((1e-6..100.0).contains(&weight), "rate {rate}: {weight}");
+                }
+            }
+        }
+    }
+
+    /// However many samples are kept at the least weight, which make all of them together more than one.
+    #[test]
+    fn a_share_is_that_of_all_the_weight() {
+        let mut bank = bank(3, 2);
+        for seed in 0..200 {
+            bank.add_positive(&window(seed), 0.0, 1.0);
+        }
+        let next = window(300);
+        let changed = bank.add_positive(&next, 0.4, 1.0);
+        let slot = changed.into_iter().flatten().find(|&slot| bank.sample(slot) == next).expect("a place of its own");
+        assert!((share(&bank, slot) - 0.4).abs() < 1e-3, "{}", share(&bank, slot));
+    }
+
+    /// The classes' windows as the bank holds them.
+    fn of_class(bank: &SampleBank, label: f64) -> Vec<usize> {
+        bank.places().filter(|&slot| bank.label(slot).unwrap().0 == label).collect()
+    }
+
+    fn check(bank: &SampleBank, capacity: (usize, usize)) {
+        let (positives, negatives) = (of_class(bank, 1.0), of_class(bank, -1.0));
+        assert!(positives.len() <= capacity.0 && negatives.len() <= capacity.1);
+        assert_eq!((count(bank, 1.0), count(bank, -1.0)), (positives.len(), negatives.len()));
+        let half = (positives.len() + negatives.len()) as f64 / 2.0;
+        for class in [&positives, &negatives].into_iter().filter(|class| !class.is_empty()) {
+            let total: f64 = class.iter().map(|&slot| bank.label(slot).unwrap().1).sum();
+            assert!((total - half).abs() < 1e-9 * half, "{total} of {half}");
+        }
+        let d = f64::from(per_feature());
+        for a in bank.places() {
+            for b in bank.places() {
+                let expected = (-distance(bank.sample(a), bank.sample(b)) * d / (0.25 * 0.25)).exp();
+                assert!((bank.similarity(a, b) - expected).abs() < 1e-5, "{a}, {b}");
+                assert_eq!(bank.similarity(a, b), bank.similarity(b, a));
+            }
+        }
+    }
+
+    /// The place whose window leaves for another of the background.
+    fn least_like_the_target(bank: &SampleBank) -> usize {
+        let like = |slot: usize| -> f64 {
+            of_class(bank, 1.0).iter().map(|&p| bank.label(p).unwrap().1 * bank.similarity(p, slot)).sum()
+        };
+        of_class(bank, -1.0).into_iter().min_by(|&a, &b| like(a).total_cmp(&like(b))).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        #[test]
+        fn any_order_of_looks_keeps_to_the_rules(
+            seed: u64, positives in 1usize..6, negatives in 1usize..7, steps in 1usize..40,
+        ) {
+            let mut rng = rand_pcg::Pcg32::seed_from_u64(seed);
+            let mut bank = bank(positives, negatives);
+            for _ in 0..steps {
+                let known: Vec<usize> = bank.places().collect();
+                let sample = if known.is_empty() || rng.random_bool(0.5) {
+                    window(rng.random())
+                } else {
+                    near(bank.sample(known[rng.random_range(0..known.len())]), rng.random())
+                };
+                let before = bank.clone();
+                if rng.random_bool(0.5) {
+                    let slot = bank.add_negative(&sample);
+                    alike(bank.sample(slot), &sample);
+                    prop_assert!(matches!(bank.label(slot), Some((-1.0, _, -1.0))));
+                    if count(&before, -1.0) == negatives {
+                        if count(&before, 1.0) > 0 {
+                            prop_assert_eq!(slot, least_like_the_target(&before));
+                        }
+                    } else {
+                        prop_assert!(before.label(slot).is_none());
+                    }
+                    for other in before.places().filter(|&other| other != slot) {
+                        prop_assert_eq!(bank.sample(other), before.sample(other));
+                    }
+                } else {
+                    let share = rng.random_range(0.01..0.6);
+                    let changed = bank.add_positive(&sample, share, 1.0);
+                    let members = of_class(&before, 1.0);
+                    for other in before.places().filter(|&other| !changed.contains(&Some(other))) {
+                        prop_assert_eq!(bank.sample(other), before.sample(other));
+                    }
+                    if members.len() < positives {
+                        let slot = changed[0].unwrap();
+                        prop_assert!(before.label(slot).is_none() && changed[1].is_none());
+                        alike(bank.sample(slot), &sample);
+                    } else {
+                        // All that there is, the new sample last, and the closest two of it.
+                        let at = |i: usize| members.get(i).map_or(&sample[..], |&slot| before.sample(slot));
+                        let pairs = (0..=members.len()).flat_map(|i| (0..i).map(move |j| (j, i)));
+                        let apart = |&(i, j): &(usize, usize)| distance(at(i), at(j));
+                        let closest = pairs.map(|pair| apart(&pair)).fold(f64::INFINITY, f64::min);
+                        // The pair that became one: with the new sample, or two members, one of which made room.
+                        let place = |slot: usize| members.iter().position(|&member| member == slot).unwrap();
+                        let (to, free) = (changed[0].unwrap(), changed[1]);
+                        let (i, j) = (place(to), free.map_or(members.len(), place));
+                        // Pairs that are equally close up to rounding are all valid.
+                        prop_assert!(apart(&(i, j)) <= closest + 2e-6, "{} and {}", apart(&(i, j)), closest);
+                        let old: f64 = members.iter().map(|&slot| before.label(slot).unwrap().1).sum();
+                        let weight = |i: usize| {
+                            members.get(i).map_or(share, |&slot| before.label(slot).unwrap().1 / old * (1.0 - share))
+                        };
+                        let merged = mean((at(i), weight(i)), (at(j), weight(j)));
+                        let worst = merged.iter().zip(bank.sample(to)).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                        // A sample keeps a least weight, however old it is.
+                        prop_assert!(worst < 1e-3, "{}", worst);
+                        if let Some(free) = free {
+                            alike(bank.sample(free), &sample);
+                        }
+                    }
+                }
+                check(&bank, (positives, negatives));
+            }
+        }
+    }
+}

@@ -716,3 +716,6 @@ impl<T> DerefMut for Preallocated<T> {
         &mut self.0
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -120,4 +120,262 @@ impl Guard {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    //! When a guard doubts, accepts, learns, searches everywhere and gives up: each threshold just below and just above
+    //! what the pictures score.
+
+    use super::*;
+    use crate::machines::MachineKind;
+    use crate::tracker::params::WindowParams;
+    use crate::tracker::scenes::{Picture, target_at};
+
+    const START: (f64, f64) = (50.0, 50.0);
+    /// Within the search area around [`START`].
+    const NEARBY: (f64, f64) = (66.0, 58.0);
+    /// Far outside it.
+    const AWAY: (f64, f64) = (190.0, 140.0);
+    /// More search areas than the pictures have.
+    const ALL_TILES: usize = 30;
+    /// What a threshold lies beside a score.
+    const HAIR: f64 = 1e-3;
+
+    fn picture(corner: (f64, f64)) -> Picture {
+        Picture::ground(260, 200).with_target(corner)
+    }
+
+    fn here() -> Pose {
+        Pose::of(target_at(START))
+    }
+
+    /// A guard that doubts whatever it sees, and else is at its defaults but for `change`.
+    fn doubting(change: impl FnOnce(&mut GuardParams)) -> Guard {
+        let mut params = GuardParams { uncertain_below: 100.0, ..GuardParams::of(MachineKind::Klda) };
+        change(&mut params);
+        Guard::new(&params, &picture(START).frame(), target_at(START)).unwrap()
+    }
+
+    fn watch(guard: &mut Guard, picture: &Picture) -> Verdict {
+        guard.watch(&picture.frame(), here())
+    }
+
+    /// The score at [`START`] and the best one nearby, nearness counted.
+    fn scores(picture: &Picture) -> (f64, f64) {
+        let mut guard = doubting(|_| {});
+        assert!(guard.detector.scan(&picture.frame(), here()));
+        (guard.detector.score_at_middle(), guard.detector.best(true).score)
+    }
+
+    /// The best score in all of the picture.
+    fn score_anywhere(picture: &Picture) -> f64 {
+        let mut guard = doubting(|p| (p.accept_above, p.far_margin, p.margin, p.tiles) = (-100.0, 0.0, 0.0, ALL_TILES));
+        let anywhere = guard.search_tiles(&picture.frame(), here(), -100.0);
+        anywhere.expect("something is best").0
+    }
+
+    fn center_of(corner: (f64, f64)) -> (f64, f64) {
+        target_at(corner).center()
+    }
+
+    #[track_caller]
+    fn at(found: Option<Pose>, corner: (f64, f64)) {
+        let found = found.expect("the target is found").center;
+        let truth = center_of(corner);
+        assert!((found.0 - truth.0).abs() < 2.0 && (found.1 - truth.1).abs() < 2.0, "{found:?}, not {truth:?}");
+    }
+
+    #[test]
+    fn a_guard_learns_above_its_gate_only() {
+        let next = Picture::ground(260, 200).with_likeness(START, 0.8);
+        let (score, _) = scores(&next);
+        let after = |gate: f64| {
+            let windows = WindowParams { gate, interval: 1, ..WindowParams::of(MachineKind::Klda) };
+            let mut guard = doubting(|p| (p.uncertain_below, p.windows) = (-100.0, windows));
+            let first = watch(&mut guard, &next).decision;
+            (first, watch(&mut guard, &next).decision)
+        };
+        for gate in [score, score + HAIR] {
+            let (before, still) = after(gate);
+            assert_eq!(
+                (before, still),
+                (Some(score as f32), Some(score as f32)),
+                "at or below the gate nothing is learned"
+            );
+        }
+        let (before, learned) = after(score - HAIR);
+        assert!(before == Some(score as f32) && learned > before, "what was learned scores higher: {learned:?}");
+    }
+
+    #[test]
+    fn a_doubtful_frame_teaches_nothing() {
+        let next = Picture::ground(260, 200).with_likeness(START, 0.8);
+        let (score, _) = scores(&next);
+        for (doubt, learns) in [(score + HAIR, false), (score, true), (score - HAIR, true)] {
+            let windows = WindowParams { gate: -100.0, interval: 1, ..WindowParams::of(MachineKind::Klda) };
+            let mut guard =
+                doubting(|p| (p.uncertain_below, p.accept_above, p.tiles, p.windows) = (doubt, 100.0, 0, windows));
+            watch(&mut guard, &next);
+            assert_eq!(guard.doubts, usize::from(!learns));
+            assert_eq!(watch(&mut guard, &next).decision != Some(score as f32), learns, "doubt {doubt}");
+        }
+    }
+
+    #[test]
+    fn a_window_nearby_is_accepted_by_its_score_and_by_its_margin() {
+        let next = picture(NEARBY);
+        let (score, nearby) = scores(&next);
+        assert!(nearby > score + 0.5, "{nearby} and {score}");
+        // Without any tile: nearby or nowhere.
+        let verdict = |accept_above: f64, margin: f64| {
+            let mut guard = doubting(|p| (p.accept_above, p.margin, p.tiles) = (accept_above, margin, 0));
+            let verdict = watch(&mut guard, &next);
+            assert_eq!(guard.doubts, usize::from(verdict.found.is_none()), "what is found ends the doubt");
+            verdict
+        };
+        for (accept_above, margin) in [(nearby - HAIR, 0.0), (-100.0, nearby - score - HAIR)] {
+            let accepted = verdict(accept_above, margin);
+            at(accepted.found, NEARBY);
+            assert_eq!(accepted.decision, Some(nearby as f32));
+        }
+        for (accept_above, margin) in [(nearby, 0.0), (nearby + HAIR, 0.0), (-100.0, nearby - score + HAIR)] {
+            let doubted = verdict(accept_above, margin);
+            assert_eq!((doubted.found, doubted.decision), (None, Some(score as f32)));
+        }
+    }
+
+    #[test]
+    fn a_window_far_away_must_score_higher_than_one_nearby() {
+        let next = picture(AWAY);
+        let ((score, nearby), anywhere) = (scores(&next), score_anywhere(&next));
+        assert!(anywhere > nearby.max(score) + 0.5, "{anywhere}, {nearby} and {score}");
+        let found = |accept_above: f64, far: f64, margin: f64| {
+            let mut guard = doubting(|p| {
+                (p.accept_above, p.far_margin, p.margin) = (accept_above, far, margin);
+                (p.lost_after, p.tiles) = (1, ALL_TILES);
+            });
+            watch(&mut guard, &next)
+        };
+        for (accept_above, far, margin) in
+            [(anywhere - 0.2, 0.2 - HAIR, 0.0), (anywhere - 0.2, 0.0, anywhere - score - HAIR)]
+        {
+            let verdict = found(accept_above, far, margin);
+            at(verdict.found, AWAY);
+            assert_eq!(verdict.decision, Some(anywhere as f32));
+        }
+        for (accept_above, far, margin) in
+            [(anywhere - 0.2, 0.2 + HAIR, 0.0), (anywhere, 0.0, 0.0), (anywhere - 0.2, 0.0, anywhere - score + HAIR)]
+        {
+            assert_eq!(
+                found(accept_above, far, margin).found,
+                None,
+                "accept_above {accept_above}, far {far}, margin {margin}"
+            );
+        }
+    }
+
+    #[test]
+    fn everywhere_is_searched_after_that_many_doubtful_frames() {
+        let (next, good) = (picture(AWAY), picture(START));
+        for lost_after in [1, 2, 3, 5] {
+            let mut guard = doubting(|p| (p.uncertain_below, p.lost_after, p.tiles) = (0.0, lost_after, ALL_TILES));
+            for _ in 1..lost_after {
+                assert_eq!(watch(&mut guard, &next).found, None, "{lost_after} frames");
+            }
+            at(watch(&mut guard, &next).found, AWAY);
+            assert_eq!(guard.doubts, 0);
+            // A frame without doubt in between begins the count anew.
+            let mut guard = doubting(|p| (p.uncertain_below, p.lost_after, p.tiles) = (0.0, lost_after, ALL_TILES));
+            for frame in (1..lost_after).map(|_| &next).chain([&good]).chain((1..lost_after).map(|_| &next)) {
+                assert_eq!(watch(&mut guard, frame).found, None, "{lost_after} frames");
+            }
+            assert_eq!(guard.doubts, lost_after - 1);
+        }
+    }
+
+    #[test]
+    fn a_state_is_worth_less_in_doubt_and_nothing_after_too_many_doubts() {
+        let next = picture(AWAY);
+        let mut guard = doubting(|p| (p.uncertain_below, p.lost_after, p.tiles) = (0.0, 3, 0));
+        let judged = |guard: &Guard| [State::Tracking, State::Uncertain, State::Lost].map(|state| guard.state(state));
+        assert_eq!(judged(&guard), [State::Tracking, State::Uncertain, State::Lost]);
+        for _ in 0..2 {
+            watch(&mut guard, &next);
+            assert_eq!(judged(&guard), [State::Uncertain, State::Uncertain, State::Lost]);
+        }
+        for _ in 0..2 {
+            watch(&mut guard, &next);
+            assert_eq!(judged(&guard), [State::Lost; 3]);
+        }
+        watch(&mut guard, &picture(START));
+        assert_eq!(judged(&guard), [State::Tracking, State::Uncertain, State::Lost]);
+    }
+
+    #[test]
+    fn search_areas_take_turns_until_all_were_seen() {
+        let next = picture(AWAY);
+        let reach = doubting(|_| {}).detector.reach();
+        let areas = (260.0 / (2.0 * reach.0)).ceil() as usize * (200.0 / (2.0 * reach.1)).ceil() as usize;
+        assert!(areas > 4);
+        for tiles in [1, 2] {
+            let mut guard = doubting(|p| (p.lost_after, p.tiles) = (1, tiles));
+            let frames = (1..=areas).find(|_| watch(&mut guard, &next).found.is_some());
+            let frames = frames.expect("all areas were seen");
+            assert!(frames > 1 && frames <= areas.div_ceil(tiles), "{frames} frames of {tiles} of {areas} areas");
+        }
+        // All of them are what one round sees, wherever the target is.
+        for corner in [(4.0, 4.0), (230.0, 4.0), (4.0, 170.0), (230.0, 170.0), (118.0, 170.0)] {
+            let there = picture(corner);
+            let mut guard = doubting(|p| (p.lost_after, p.tiles) = (1, areas));
+            at(watch(&mut guard, &there).found, corner);
+        }
+        let mut guard = doubting(|p| (p.lost_after, p.tiles) = (1, 0));
+        assert!((0..areas).all(|_| watch(&mut guard, &next).found.is_none()));
+    }
+
+    #[test]
+    fn a_frame_is_searched_once_however_many_areas_are_asked_for() {
+        let (next, reach) = (picture(AWAY), doubting(|_| {}).detector.reach());
+        let (size, step) = ((260, 200), (2.0 * reach.0, 2.0 * reach.1));
+        let areas = TileScan::tiles(size, step);
+        for tiles in [areas, areas + 1, 1000] {
+            let mut guard = doubting(|p| (p.accept_above, p.lost_after, p.tiles) = (100.0, 1, tiles));
+            let first = { guard.scan }.next(size, step, here());
+            watch(&mut guard, &next);
+            assert_eq!(guard.scan.next(size, step, here()), first, "{tiles} of {areas} areas");
+        }
+    }
+
+    #[test]
+    fn where_there_is_nothing_to_see_there_is_no_decision() {
+        let black = vec![0; 260 * 200];
+        let black = Frame::gray(&black, 260, 200).unwrap();
+        let mut guard =
+            doubting(|p| (p.uncertain_below, p.accept_above, p.margin, p.lost_after) = (-100.0, -100.0, 0.0, 1));
+        let verdict = guard.watch(&black, here());
+        assert_eq!((verdict.decision, verdict.found, verdict.learned), (None, None, Learned::Done));
+        assert_eq!(guard.doubts, 1);
+        assert_eq!(guard.first_decision(&black, here()), None);
+    }
+
+    /// The first decision is of the place that was asked for, and teaches nothing.
+    #[test]
+    fn the_first_decision_is_that_of_the_first_frame() {
+        let first = picture(START);
+        let mut guard = doubting(|p| p.windows.gate = -100.0);
+        let decision = guard.first_decision(&first.frame(), here());
+        assert_eq!(decision, Some(scores(&first).0 as f32));
+        assert_eq!(guard.first_decision(&first.frame(), here()), decision);
+        assert!((guard.relearn_rate() - GuardParams::of(MachineKind::Klda).relearn_rate).abs() < f64::EPSILON);
+    }
+
+    /// A search that has lost the target follows the size of something else.
+    #[test]
+    fn a_target_that_is_found_elsewhere_has_the_size_that_it_had() {
+        let next = picture(AWAY);
+        let mut guard = doubting(|p| (p.margin, p.lost_after, p.tiles) = (0.0, 1, ALL_TILES));
+        let grown = Pose { scale: 2.5, ..here() };
+        let verdict = guard.watch(&next.frame(), grown);
+        let found = verdict.found.expect("it is there");
+        assert_eq!(found.scale, here().scale);
+        at(Some(found), AWAY);
+    }
+}

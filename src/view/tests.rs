@@ -1,11 +1,9 @@
 //! The controller through its commands: after any correction, its boxes equal those of plain sessions.
 
-mod ends;
-mod late_frames;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::state::Status;
 use super::*;
 use crate::export::FrameRecord;
 use crate::frame::Channels;
@@ -338,5 +336,174 @@ fn a_refused_command_changes_nothing() {
         seat.command(Command::Add { id: None, position: Some(5), bbox });
     }
     assert!(seat.refused(Command::Add { id: None, position: Some(5), bbox }).contains("remove one"));
+    seat.view.close().unwrap();
+}
+
+fn status(seat: &Seat) -> Status {
+    seat.view.shared.look(|state| state.status.clone())
+}
+
+/// The JSON document of all records so far.
+fn document(seat: &Seat) -> serde_json::Value {
+    let span = Span { first: 1, last: None };
+    let source = SourceRecord::new("scenery".into(), &Info::default(), span);
+    let results = Results { source, parameters: serde_json::Value::Null, named: false };
+    serde_json::from_slice(&results.all(&seat.view.shared, crate::export::Form::Json).unwrap()).unwrap()
+}
+
+#[test]
+fn a_seek_beyond_an_unknown_end_shows_the_last_frame() {
+    for beyond in [Command::Seek { position: 99 }, Command::Seek { position: FRAMES + 1 }, Command::Step { by: 200 }] {
+        let seat = seat_of(Scenery::video(), 0);
+        seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
+        seat.command(beyond.clone());
+        seat.stands_at(FRAMES);
+        let Status { newest, last, oldest, going_to, said, .. } = status(&seat);
+        assert_eq!((oldest, newest, last, going_to), (1, FRAMES, Some(FRAMES), None), "{beyond:?}");
+        assert_eq!(said.1, "frame 30 is the last one");
+        let followed = if matches!(beyond, Command::Step { .. }) { FRAMES } else { 1 };
+        assert_eq!(seat.found(1).len(), followed);
+        seat.view.close().unwrap();
+    }
+    let frame = 96 * 72 + size_of::<crate::media::Item>();
+    let seat = seat(true, 6 * frame);
+    seat.step(200, FRAMES);
+    let Status { newest, oldest, .. } = status(&seat);
+    assert_eq!((oldest, newest), (FRAMES - 5, FRAMES));
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn playing_at_the_last_frame_tracks_what_a_correction_left_open() {
+    let seat = seat(false, MAX_CACHE_BYTES);
+    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
+    seat.play_to_the_end();
+    let moved = seat.truth(20).translated(2.0, 1.0);
+    seat.command(Command::Give { target: 1, position: Some(20), bbox: moved });
+    seat.seek(FRAMES);
+    assert_eq!(seat.found(1).len(), 20);
+    seat.play_to_the_end();
+    assert_eq!(seat.found(1), [plain(1, seat.truth(1), 19), plain(20, moved, FRAMES)].concat());
+    assert!(seat.refused(Command::Play).contains("this is the last frame"));
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn a_document_is_complete_once_the_last_frame_is_tracked() {
+    let seat = seat_of(Scenery::video(), MAX_CACHE_BYTES);
+    let completed = || document(&seat)["summary"]["completed"] == true;
+    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
+    seat.step(9, 10);
+    assert!(!completed());
+    seat.play_to_the_end();
+    assert!(completed());
+    seat.command(Command::Give { target: 1, position: Some(20), bbox: seat.truth(20) });
+    assert!(!completed());
+    seat.command(Command::End { target: 1, position: Some(25) });
+    seat.play_to_the_end();
+    assert!(completed());
+    seat.view.close().unwrap();
+    // A target whose first frame never came.
+    let given = [(1, 1, truth(&scene(), 1)), (2, FRAMES + 9, truth(&scene(), 1))];
+    let seat = seat_with(CancelToken::default(), Scenery::camera(), MAX_CACHE_BYTES, &given);
+    seat.play_to_the_end();
+    assert_eq!(document(&seat)["summary"]["completed"], false);
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn the_status_names_the_goal_until_it_is_shown() {
+    let slow = |_| Duration::from_millis(40);
+    let seat = seat_of(Scenery { lasts: slow, ..Scenery::video() }, MAX_CACHE_BYTES);
+    seat.stands_at(1);
+    seat.command(Command::Seek { position: 28 });
+    assert_eq!((status(&seat).position, status(&seat).going_to), (1, Some(28)));
+    seat.command(Command::Pause);
+    assert_eq!(status(&seat).going_to, None);
+    seat.seek(28);
+    assert_eq!(status(&seat).going_to, None);
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn a_cancelled_view_waits_for_no_frame() {
+    let stop = CancelToken::default();
+    let source = Scenery { lasts: |_| Duration::from_millis(700), ..Scenery::folder() };
+    let seat = seat_with(stop.clone(), source, 0, &[]);
+    stop.cancel();
+    let begun = Instant::now();
+    let refused = seat.view.command(Command::Add { id: None, position: Some(20), bbox: seat.truth(20) }).unwrap_err();
+    assert!(begun.elapsed() < Duration::from_millis(1500), "{refused}");
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn a_retry_reaches_a_frame_far_ahead() {
+    // Frame 28 takes longer than a command waits.
+    let source = Scenery { lasts: |_| Duration::from_millis(100), ..Scenery::video() };
+    let seat = seat_of(source, 0);
+    let command = Command::Add { id: Some(1), position: Some(28), bbox: seat.truth(28) };
+    // The first frame is not shown yet, but the controller does not go back to it between the retries.
+    assert_eq!(seat.view.command(command.clone()), Err(Refusal::NotYet { position: 28 }));
+    let asked = (1..6).find(|_| seat.view.command(command.clone()) != Err(Refusal::NotYet { position: 28 }));
+    assert!(asked.is_some(), "it is still on its way");
+    assert_eq!(seat.found(1), [(28, seat.truth(28))]);
+    seat.stands_at(28);
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn a_target_of_a_later_frame_begins_when_the_frame_comes() {
+    let given = [(7, 12, truth(&scene(), 12)), (3, 1, truth(&scene(), 1))];
+    let seat = seat_with(CancelToken::default(), Scenery::camera(), MAX_CACHE_BYTES, &given);
+    // It has no record before.
+    seat.step(5, 6);
+    assert_eq!((seat.found(3).len(), seat.found(7).len()), (6, 0));
+    assert!(seat.refused(Command::End { target: 7, position: Some(6) }).contains("remove the target"));
+    seat.play_to_the_end();
+    assert_eq!(seat.found(3), plain(1, seat.truth(1), FRAMES));
+    assert_eq!(seat.found(7), plain(12, seat.truth(12), FRAMES));
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn a_wrong_box_of_a_later_frame_pauses_there_and_can_be_replaced() {
+    let given = [(1, 1, truth(&scene(), 1)), (2, 5, BBox::new(900.0, 0.0, 10.0, 10.0))];
+    let seat = seat_with(CancelToken::default(), Scenery::camera(), MAX_CACHE_BYTES, &given);
+    seat.command(Command::Play);
+    seat.stands_at(5);
+    let said = seat.view.shared.look(|state| state.status.said.1.clone());
+    assert!(said.contains("target 2, frame 5: box 900,0,10,10") && said.contains("another box here"), "{said}");
+    seat.command(Command::Give { target: 2, position: Some(5), bbox: seat.truth(5) });
+    seat.play_to_the_end();
+    assert_eq!(seat.found(1), plain(1, seat.truth(1), FRAMES));
+    assert_eq!(seat.found(2), plain(5, seat.truth(5), FRAMES));
+    // No frame comes after the end.
+    let bbox = seat.truth(1);
+    assert!(seat.refused(Command::Add { id: None, position: Some(FRAMES + 1), bbox }).contains("no frame 31"));
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn the_shown_frame_takes_a_box_without_another_read() {
+    let back = |first: usize| Duration::from_millis(if first > 1 { 400 } else { 0 });
+    let seat = seat_of(Scenery { lasts: back, ..Scenery::video() }, 0);
+    seat.seek(20);
+    // The source has moved on; reading frame 20 again would take longer than a command waits.
+    let outside = BBox::new(900.0, 0.0, 10.0, 10.0);
+    assert!(seat.refused(Command::Add { id: None, position: Some(28), bbox: outside }).contains("outside"));
+    seat.command(Command::Add { id: None, position: Some(20), bbox: seat.truth(20) });
+    assert_eq!(seat.found(1), [(20, seat.truth(20))]);
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn refuses_a_box_whose_next_frame_is_gone() {
+    let frame = 96 * 72 + size_of::<crate::media::Item>();
+    let seat = seat(true, 2 * frame);
+    seat.step(11, 12);
+    assert_eq!(seat.view.shared.look(|state| state.status.oldest), 11);
+    let gone = seat.refused(Command::Add { id: None, position: Some(9), bbox: seat.truth(9) });
+    assert!(gone.contains("frame 9 is gone: give the box in frame 11 or a later one"), "{gone}");
     seat.view.close().unwrap();
 }

@@ -1,6 +1,6 @@
 //! The resampler against sums in `f64` over every pixel of the frame, and against itself where two ways must agree.
 
-use crate::frame::resample::*;
+use super::*;
 use crate::frame::{Channels, Frame, PixelFormat, luma};
 use proptest::prelude::*;
 
