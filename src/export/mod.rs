@@ -21,6 +21,7 @@ mod document;
 mod drawing;
 mod effects;
 mod explain;
+mod journal;
 mod json;
 mod label_studio;
 mod labels;
@@ -43,14 +44,13 @@ pub use self::cvat::Cvat;
 pub use self::document::Document;
 pub use self::effects::{Hidden, Veil};
 pub use self::explain::Replay;
+pub use self::journal::{Exports, Journal, LostSpan, StateCounts, Summary, Tally};
 pub use self::json::{Json, JsonLines};
 pub use self::label_studio::LabelStudio;
 pub use self::labels::Labels;
 pub use self::output::{Destination, check_distinct, is_video};
 pub use self::overlay::{OverlayOptions, Overlays, Style, in_color, page_jpeg};
-pub use self::record::{
-    Exports, FrameRecord, Given, Journal, LostSpan, Run, SourceRecord, StateCounts, Summary, Tally, TargetRecord,
-};
+pub use self::record::{FrameRecord, Given, Run, SourceRecord, TargetRecord};
 pub use self::response::ResponseMaps;
 pub use self::table::{Table, csv_line};
 pub use self::tracks::TOLERANCE;
@@ -255,7 +255,8 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use super::record::{SCHEMA, TruthSummary};
+    use super::journal::TruthSummary;
+    use super::record::SCHEMA;
     use super::validator::check;
     use super::*;
     use crate::error::Error;

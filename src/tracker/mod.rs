@@ -16,6 +16,7 @@ mod identity;
 #[cfg(feature = "neural")]
 mod network;
 mod params;
+mod presets;
 mod response;
 mod scale_rotation;
 #[cfg(test)]

@@ -1,0 +1,439 @@
+//! The journal of a run, which hands its records to all outputs and counts them for the summary at the end. Files keep the
+//! order of the summary's fields.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::record::{FrameRecord, Run, TargetRecord, rounded};
+use super::{Exporter, FrameResult};
+use crate::bbox::BBox;
+use crate::error::{Error, Result};
+use crate::eval::score_labelled;
+use crate::media::Info;
+use crate::run::{Follower, Step};
+use crate::tracker::State;
+
+/// Writes the steps of a session to [`Exports`] and counts them.
+pub struct Journal<'a> {
+    info: &'a Info,
+    exports: Exports,
+    /// The size of the frames is that of the first one written.
+    run: Run,
+    tally: Tally,
+    /// The true and the tracked box of every frame that has both.
+    labelled: Vec<(BBox, BBox)>,
+    /// Whether one of them was tracked rather than given.
+    is_scored: bool,
+    /// Position of the latest frame, and how many before it were left out.
+    last: usize,
+    dropped: usize,
+    /// Whether the boxes were found in an earlier pass.
+    pub repeats: bool,
+}
+
+impl<'a> Journal<'a> {
+    /// Creates a journal for a run of a source. Targets that are [named](Run::named) are not compared with the ground
+    /// truth.
+    pub fn new(exports: Exports, info: &'a Info, run: Run) -> Self {
+        let (tally, labelled, last) = (Tally::default(), Vec::new(), run.source.start.saturating_sub(1));
+        Self { info, exports, run, tally, labelled, is_scored: false, last, dropped: 0, repeats: false }
+    }
+
+    /// The targets, in the order of the session. They may grow and change while it runs.
+    pub fn targets(&mut self) -> &mut Vec<TargetRecord> {
+        &mut self.run.targets
+    }
+
+    /// Frames written.
+    pub fn frames(&self) -> usize {
+        self.tally.frames()
+    }
+
+    /// Writes a step. A step without targets writes nothing.
+    ///
+    /// # Errors
+    /// The failure of an output; a closed pipe is one only if no output is left.
+    pub fn add<F: Follower>(&mut self, step: &Step<'_, F>) -> Result<()> {
+        self.dropped += step.item.position.saturating_sub(self.last + 1);
+        self.last = step.item.position;
+        if step.outcomes.is_empty() {
+            return Ok(());
+        }
+        let pixels = step.item.picture();
+        if let Some(frame) = pixels.as_ref().filter(|_| self.frames() == 0) {
+            (self.run.source.width, self.run.source.height) = frame.size();
+        }
+        let truth = if self.run.named { None } else { self.info.true_box(step.item.position) };
+        let mut records = Vec::with_capacity(step.outcomes.len());
+        for outcome in step.outcomes {
+            let id = self.run.named_targets().get(outcome.target).map(|target| target.id);
+            let record = FrameRecord::new(step.item, outcome, id);
+            if let Some(label) = truth.filter(BBox::is_valid) {
+                self.labelled.push((label, outcome.bbox));
+                self.is_scored |= record.state != State::Initial;
+            }
+            records.push(record);
+        }
+        self.tally.add(&records);
+        let responses: Vec<_> = step.outcomes.iter().map(|outcome| step.response(outcome)).collect();
+        let path = step.item.path.as_deref();
+        let frame = FrameResult { run: &self.run, records: &records, path, pixels, truth, responses: &responses };
+        let written = self.exports.write(&frame);
+        match written {
+            Err(error) if error.is_broken_pipe() && !self.exports.0.is_empty() => Ok(()),
+            written => written,
+        }
+    }
+
+    /// Completes all outputs. `failure` is what ended the run early. Without a frame the old files stay.
+    pub fn finish(&mut self, failure: Option<&str>) -> (Summary, Result<()>) {
+        let summary = self.tally.summary(self.run.named_targets(), self.truth_summary(), failure);
+        // Of boxes that are repeated, the time says nothing.
+        let fps = summary.fps.filter(|_| !self.repeats);
+        let summary = Summary { dropped: self.dropped, fps, ..summary };
+        let exports = std::mem::take(&mut self.exports);
+        let finished = if self.frames() == 0 { Ok(()) } else { exports.finish(&self.run, &summary) };
+        (summary, finished)
+    }
+
+    /// The scores; `None` if only the given box has a label.
+    fn truth_summary(&self) -> Option<TruthSummary> {
+        let score = self.is_scored.then(|| score_labelled(&self.labelled))?;
+        Some(TruthSummary {
+            frames: score.frames,
+            precision_20: rounded(score.precision_20, 4),
+            auc: rounded(score.auc, 4),
+            mean_overlap: rounded(score.mean_overlap, 4),
+            mean_center_error: rounded(score.mean_center_error.unwrap_or(f64::NAN), 4),
+        })
+    }
+}
+
+/// All outputs of a run. One that fails is dropped; the others go on.
+#[derive(Default)]
+pub struct Exports(pub Vec<Box<dyn Exporter>>);
+
+impl Exports {
+    /// Whether an exporter draws on the frames.
+    pub fn draws(&self) -> bool {
+        self.0.iter().any(|exporter| exporter.draws())
+    }
+
+    /// Writes one frame to all.
+    ///
+    /// # Errors
+    /// The first failure, after all others have the frame.
+    pub fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
+        let mut failure = None;
+        self.0.retain_mut(|exporter| keep_first(&mut failure, exporter.write(frame)));
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Completes all.
+    ///
+    /// # Errors
+    /// The first failure, after all others are complete.
+    pub fn finish(self, run: &Run, summary: &Summary) -> Result<()> {
+        let mut failure = None;
+        for exporter in self.0 {
+            keep_first(&mut failure, exporter.finish(run, summary));
+        }
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+/// Keeps the first failure; a broken pipe gives way to any other. Returns whether `result` is `Ok`.
+fn keep_first(failure: &mut Option<Error>, result: Result<()>) -> bool {
+    let Err(error) = result else { return true };
+    if failure.as_ref().is_none_or(|first| first.is_broken_pipe() && !error.is_broken_pipe()) {
+        *failure = Some(error);
+    }
+    false
+}
+
+/// Counts and means of a run: the end of the JSON document.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Summary {
+    /// Frames written.
+    pub frames: usize,
+    /// Frames per state.
+    pub states: StateCounts,
+    /// Frames per second of the tracker alone: frames by the sum of `track_ms`; null if nothing was timed.
+    pub fps: Option<f64>,
+    /// Frames per second of decoding alone: frames by the sum of `decode_ms`.
+    pub decode_fps: Option<f64>,
+    /// Mean peak-to-sidelobe ratio of the frames that have one.
+    pub mean_psr: Option<f64>,
+    /// Mean decision of the frames that have one.
+    pub mean_decision: Option<f64>,
+    /// Mean confidence of the frames that have one.
+    pub mean_confidence: Option<f64>,
+    /// Frames in which a refit of the machine did not converge.
+    pub refits_kept: usize,
+    /// Frames between the first and the last that were left out because newer ones had come.
+    pub dropped: usize,
+    /// When targets were lost, in the order in which they were; at most 1,000.
+    pub lost: Vec<LostSpan>,
+    /// Comparison with the ground truth; null without a true box beyond the first frame's.
+    pub truth: Option<TruthSummary>,
+    /// Counts of each target, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<TargetSummary>,
+    /// Whether the run reached its last frame.
+    pub completed: bool,
+    /// The error that ended it earlier.
+    pub error: Option<String>,
+}
+
+/// The frames from the one in which a target was lost to the one in which it was found again.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LostSpan {
+    /// The target, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<u32>,
+    /// 1-based position of the first frame in which it was lost.
+    pub lost: usize,
+    /// 1-based position of the frame in which it was found again, or was given a box; null if it never was.
+    pub found: Option<usize>,
+    /// Seconds from the first frame of the source to `lost`; null for frames without times.
+    pub lost_time: Option<f64>,
+    /// The same for `found`.
+    pub found_time: Option<f64>,
+}
+
+/// Counts and means of one of several targets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TargetSummary {
+    /// Its id.
+    pub id: u32,
+    /// Frames since it began.
+    pub frames: usize,
+    /// Frames per state.
+    pub states: StateCounts,
+    /// Mean confidence of the frames that have one.
+    pub mean_confidence: Option<f64>,
+}
+
+/// Frames per state; each target counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct StateCounts {
+    /// Frames with a given box.
+    pub initial: usize,
+    /// Frames in which the target was found.
+    pub tracking: usize,
+    /// Frames in which it was found again.
+    pub recovered: usize,
+    /// Frames with a weak match.
+    pub uncertain: usize,
+    /// Frames without the target.
+    pub lost: usize,
+    /// Frames that could not be read.
+    pub missing: usize,
+}
+
+impl StateCounts {
+    fn of(&mut self, state: State) -> &mut usize {
+        match state {
+            State::Initial => &mut self.initial,
+            State::Tracking => &mut self.tracking,
+            State::Recovered => &mut self.recovered,
+            State::Uncertain => &mut self.uncertain,
+            State::Lost => &mut self.lost,
+            State::Missing => &mut self.missing,
+        }
+    }
+}
+
+/// Comparison with the ground truth, over the frames that have a true box.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TruthSummary {
+    /// Frames compared.
+    pub frames: usize,
+    /// Share of them whose centre error is at most 20 pixels.
+    pub precision_20: f64,
+    /// Area under the success curve.
+    pub auc: f64,
+    /// Mean intersection over union.
+    pub mean_overlap: f64,
+    /// Mean distance of the centres, in pixels; null if one of them is not finite.
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
+    pub mean_center_error: f64,
+}
+
+/// Spans that are listed.
+const MAX_SPANS: usize = 1000;
+
+/// Counts the frames of a run for its [`Summary`]. Its size is limited.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// What is counted of all targets.
+    counts: Summary,
+    /// Frames that could be read.
+    readable: usize,
+    decode_ms: f64,
+    track_ms: f64,
+    psr: Mean,
+    decision: Mean,
+    confidence: Mean,
+    /// The targets with an id, and the means of their confidence.
+    targets: BTreeMap<u32, (TargetSummary, Mean)>,
+}
+
+/// A mean of the values that are there.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: usize,
+}
+
+impl Mean {
+    fn add(&mut self, value: Option<f32>) {
+        if let Some(value) = value {
+            self.sum += f64::from(value);
+            self.count += 1;
+        }
+    }
+
+    fn value(self) -> Option<f64> {
+        (self.count > 0).then(|| rounded(self.sum / self.count as f64, 3))
+    }
+}
+
+impl Tally {
+    /// The counts of records in the order of their frames.
+    pub fn of(records: &[FrameRecord]) -> Self {
+        let mut tally = Self::default();
+        records.chunk_by(|a, b| a.index == b.index).for_each(|records| tally.add(records));
+        tally
+    }
+
+    /// Counts a frame. It has one record per target, at least one.
+    pub fn add(&mut self, records: &[FrameRecord]) {
+        self.counts.frames += 1;
+        // A missing frame was neither decoded nor tracked and must not raise the rates.
+        if let Some(first) = records.first().filter(|first| first.state != State::Missing) {
+            self.readable += 1;
+            self.decode_ms += first.decode_ms;
+        }
+        for record in records {
+            self.track_ms += record.track_ms;
+            self.counts.refits_kept += usize::from(record.refit_kept);
+            // The response to the training frame says nothing about tracking.
+            if record.state != State::Initial {
+                self.psr.add(record.psr);
+                self.decision.add(record.decision);
+            }
+            *self.counts.states.of(record.state) += 1;
+            self.confidence.add(record.confidence);
+            self.follow_loss(record);
+            if let Some(id) = record.id {
+                let (target, confidence) = self.targets.entry(id).or_default();
+                target.frames += 1;
+                *target.states.of(record.state) += 1;
+                confidence.add(record.confidence);
+            }
+        }
+    }
+
+    /// Begins or ends a span in which a target is lost; an unreadable frame does neither.
+    fn follow_loss(&mut self, record: &FrameRecord) {
+        let lost = &mut self.counts.lost;
+        let is_full = lost.len() >= MAX_SPANS;
+        let open = lost.iter_mut().rev().find(|span| span.id == record.id).filter(|span| span.found.is_none());
+        let (index, time) = (record.index, record.time);
+        match (record.state, open) {
+            (State::Lost, None) if !is_full => {
+                let (found, found_time) = (None, None);
+                lost.push(LostSpan { id: record.id, lost: index, found, lost_time: time, found_time });
+            }
+            (State::Lost | State::Missing, _) | (_, None) => {}
+            (_, Some(span)) => (span.found, span.found_time) = (Some(index), time),
+        }
+    }
+
+    /// Frames counted so far.
+    pub fn frames(&self) -> usize {
+        self.counts.frames
+    }
+
+    /// The summary of a run of these targets, if they have ids. `error` ended the run.
+    pub fn summary(&self, targets: &[TargetRecord], truth: Option<TruthSummary>, error: Option<&str>) -> Summary {
+        let rate = |milliseconds: f64| {
+            let rate = rounded(self.readable as f64 * 1000.0 / milliseconds, 3);
+            (milliseconds > 0.0 && rate.is_finite()).then_some(rate)
+        };
+        let of_target = |target: &TargetRecord| {
+            let (counts, confidence) = self.targets.get(&target.id).cloned().unwrap_or_default();
+            TargetSummary { id: target.id, mean_confidence: confidence.value(), ..counts }
+        };
+        Summary {
+            fps: rate(self.track_ms),
+            decode_fps: rate(self.decode_ms),
+            mean_psr: self.psr.value(),
+            mean_decision: self.decision.value(),
+            mean_confidence: self.confidence.value(),
+            truth,
+            targets: targets.iter().map(of_target).collect(),
+            completed: error.is_none(),
+            error: error.map(String::from),
+            ..self.counts.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::tests::run;
+
+    #[test]
+    fn rates_leave_missing_frames_out() {
+        let (_, mut records) = run();
+        let mut tally = Tally::default();
+        assert_eq!(tally.summary(&[], None, None).fps, None);
+        records.iter().for_each(|record| tally.add(std::slice::from_ref(record)));
+        records[0] = FrameRecord { state: State::Missing, track_ms: 0.0, ..records[0].clone() };
+        tally.add(&records[..1]);
+        let summary = tally.summary(&[], None, Some("cable pulled"));
+        assert_eq!((summary.frames, summary.states.missing, summary.states.tracking), (3, 1, 1));
+        assert_eq!((summary.fps, summary.decode_fps), (Some(1000.0), Some(500.0)));
+        assert_eq!((summary.mean_psr, summary.mean_decision, summary.refits_kept), (Some(9.1), Some(0.25), 1));
+        assert_eq!((summary.completed, summary.error.as_deref()), (false, Some("cable pulled")));
+    }
+
+    #[test]
+    fn a_loss_lasts_until_the_target_is_found() {
+        let (_, records) = run();
+        let mut tally = Tally::default();
+        for (index, state) in (1..).zip([State::Tracking, State::Lost, State::Missing, State::Lost, State::Recovered]) {
+            let time = Some(index as f64);
+            tally.add(&[FrameRecord { index, state, time, ..records[1].clone() }]);
+        }
+        tally.add(&[FrameRecord { index: 6, state: State::Lost, ..records[1].clone() }]);
+        let lost = tally.summary(&[], None, None).lost;
+        let places: Vec<_> = lost.iter().map(|span| (span.lost, span.found, span.lost_time, span.found_time)).collect();
+        assert_eq!(places, [(2, Some(5), Some(2.0), Some(5.0)), (6, None, None, None)]);
+    }
+
+    #[test]
+    fn each_target_has_its_own_counts() {
+        let (_, records) = run();
+        let named = |record: &FrameRecord, id| FrameRecord { id: Some(id), ..record.clone() };
+        let mut tally = Tally::default();
+        tally.add(&[named(&records[0], 3)]);
+        tally.add(&[named(&records[1], 3), named(&records[0], 8)]);
+        let targets = [3, 8, 9].map(|id| TargetRecord::new(id, 1, records[0].bbox));
+        let summary = tally.summary(&targets, None, None);
+        assert_eq!((summary.frames, summary.states.initial, summary.states.tracking), (2, 2, 1));
+        let counts =
+            |target: &TargetSummary| (target.id, target.frames, target.states.tracking, target.mean_confidence);
+        let counts: Vec<_> = summary.targets.iter().map(counts).collect();
+        assert_eq!(counts, [(3, 2, 1, Some(0.75)), (8, 1, 0, None), (9, 0, 0, None)]);
+    }
+}

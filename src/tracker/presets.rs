@@ -1,0 +1,510 @@
+//! The presets, and settings by their paths: from text, in JSON and in TOML.
+
+use serde_json::Value;
+
+use super::params::*;
+use crate::error::{Error, Result};
+use crate::frame::Channels;
+use crate::kernels::Kernel;
+use crate::machines::MachineKind;
+#[cfg(test)]
+use crate::settings::text_of;
+use crate::settings::{Field, Setting};
+
+/// `robust` without what costs most: angles and the comparison with what was given. It learns less often and compares
+/// fewer sizes.
+fn fast() -> Params {
+    let scale = ScaleFilterParams { count: 9, step: 1.06, area: 400.0, ..ScaleFilterParams::default() };
+    let robust = BackgroundParams::default();
+    let background = BackgroundParams {
+        padding: 3.0,
+        interval: 4,
+        scale: ScaleParams::Filter(scale),
+        rotation: RotationParams::None,
+        identity: IdentityParams::None,
+        confidence: ConfidenceParams { lost_after: 5, tiles: 3, ..robust.confidence },
+        ..robust
+    };
+    background.into()
+}
+impl Params {
+    /// The names of the presets, each with what it is.
+    pub const PRESETS: [(&'static str, &'static str); 5] = [
+        ("robust", "background-aware filter with colour, size, angle, identity and recovery"),
+        ("fast", "the same with size alone, at more than twice the speed"),
+        ("paper", "KCF as published: HOG, Gaussian kernel"),
+        ("paper-dcf", "DCF as published: HOG, linear kernel"),
+        ("paper-gray", "gray values, Gaussian kernel (CSK's features)"),
+    ];
+
+    /// The preset that is used by default.
+    pub const DEFAULT_PRESET: &'static str = Self::PRESETS[0].0;
+
+    /// The presets of this build: [`Self::PRESETS`], and with networks `expert`.
+    pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
+        let expert = ("expert", "robust and a network together; needs a model");
+        Self::PRESETS.into_iter().chain(cfg!(feature = "neural").then_some(expert))
+    }
+
+    /// The names that `search` takes as detectors.
+    pub fn detectors() -> impl Iterator<Item = &'static str> {
+        ["background-aware", "kcf"].into_iter().chain(MachineKind::ALL.iter().map(|kind| kind.name()))
+    }
+
+    /// The names that `guard` takes: `none`, and the machines that guard.
+    pub(crate) fn guards() -> &'static [&'static str] {
+        static NAMES: std::sync::LazyLock<Vec<&'static str>> = std::sync::LazyLock::new(|| {
+            std::iter::once("none").chain(MachineKind::all_guards().map(MachineKind::name)).collect()
+        });
+        &NAMES
+    }
+
+    /// The settings of a preset.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] with the names of the presets.
+    pub fn preset(name: &str) -> Result<Self> {
+        Ok(match name {
+            "robust" => Self::default(),
+            "fast" => fast(),
+            "paper" => Self::paper(),
+            "paper-dcf" => FilterParams::paper(FeatureParams::default(), Kernel::Linear).into(),
+            "paper-gray" => FilterParams::paper(FeatureParams::Gray, Kernel::Gaussian { sigma: 0.2 }).into(),
+            "expert" => Self { search: SearchParams::Expert(ExpertParams::default()), guard: None },
+            _ => {
+                let names = Self::presets().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+                let expected = format!("must be one of {names}");
+                return Err(Error::setting("preset", name, expected));
+            }
+        })
+    }
+
+    /// KCF as published, the preset `paper`.
+    pub fn paper() -> Self {
+        FilterParams::default().into()
+    }
+
+    /// The same search, watched by a guard.
+    pub fn guarded(self, guard: GuardParams) -> Self {
+        Self { guard: Some(guard), ..self }
+    }
+
+    /// What the features need of a frame.
+    pub fn channels(&self) -> Channels {
+        match &self.search {
+            SearchParams::Background(_) | SearchParams::Siamese(_) | SearchParams::Expert(_) => Channels::Color,
+            SearchParams::Filter(_) | SearchParams::Machine(_) => Channels::Luma,
+        }
+    }
+
+    /// Calls `visit` with every setting and its value.
+    pub(crate) fn visit(&self, visit: &mut dyn FnMut(&Field<'_>, Value)) {
+        let field = |path, doc| Field { path, doc, ..Field::ROOT };
+        self.guard.visit(&field("guard", "Kernel machine that watches the search"), visit);
+        self.search.visit(&field("search", "What finds the target"), visit);
+    }
+
+    /// All settings by their paths.
+    pub fn values(&self) -> Vec<(String, Value)> {
+        let mut values = Vec::new();
+        self.visit(&mut |field, value| values.push((field.path.to_owned(), value)));
+        values
+    }
+
+    /// The settings that `base` has not, or has with other values.
+    pub(crate) fn changes(&self, base: &Self) -> Vec<(String, Value)> {
+        let base = base.values();
+        self.values().into_iter().filter(|value| !base.contains(value)).collect()
+    }
+
+    /// Sets the value at `path` to what `text` says. Another variant of an enum brings its defaults; the same one
+    /// changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for an unknown path, a path of a branch that is not selected, and a value that is refused.
+    pub fn set(&mut self, path: &str, text: &str) -> Result<()> {
+        self.set_at(path, text, false)
+    }
+
+    /// As [`Params::set`]; with `choose`, a path selects the branches that it goes through.
+    pub(crate) fn set_at(&mut self, path: &str, text: &str, choose: bool) -> Result<()> {
+        let path = path.replace('_', "-");
+        let (first, rest) = path.split_once('.').unwrap_or((&path, ""));
+        let before = self.clone();
+        match (first, rest) {
+            ("search" | "detector", "") => return self.set_detector(text.trim()),
+            ("search", rest) => self.search.set("search", rest, text, choose)?,
+            ("guard", "") => return self.set_guard(text.trim()),
+            ("guard", rest) => {
+                if choose {
+                    self.guard.get_or_insert_default();
+                }
+                let needed = || Error::setting(&path, text, "needs a guard, such as guard = krr");
+                self.guard.as_mut().ok_or_else(needed)?.set("guard", rest, text, choose)?;
+            }
+            _ => return Err(Error::setting(&path, "", "unknown setting: it begins with search or guard")),
+        }
+        match (&mut self.search, before.search) {
+            (SearchParams::Filter(filter), SearchParams::Filter(before)) => filter.take_published(&before),
+            (SearchParams::Filter(filter), _) => filter.take_published(&FilterParams::default()),
+            (SearchParams::Machine(search), SearchParams::Machine(before)) => {
+                search.windows.take_defaults(&before.windows);
+            }
+            (SearchParams::Machine(search), _) => search.windows.take_defaults(&WindowParams::default()),
+            _ => {}
+        }
+        if let Some(guard) = &mut self.guard {
+            let before = before.guard.unwrap_or_default().windows;
+            guard.windows.take_defaults(&before);
+            if guard.windows.machine.kind() != before.machine.kind() {
+                guard.accept_above = GuardParams::of(guard.windows.machine.kind()).accept_above;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_guard(&mut self, name: &str) -> Result<()> {
+        let kind = name.parse::<MachineKind>().ok().filter(|kind| kind.guards());
+        match kind {
+            None if name == "none" => self.guard = None,
+            None => {
+                return Err(Error::setting("guard", name, format!("must be one of {}", Self::guards().join(", "))));
+            }
+            Some(kind) if self.guard.as_ref().is_none_or(|guard| guard.windows.machine.kind() != kind) => {
+                self.guard = Some(GuardParams::of(kind));
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    fn set_detector(&mut self, name: &str) -> Result<()> {
+        match name.parse::<MachineKind>() {
+            Ok(_) if name == self.search.detector() => {}
+            Ok(kind) => self.search = Self::from(WindowParams::of(kind)).search,
+            Err(_) => {
+                let variant = match name {
+                    "kcf" => "filter",
+                    "background-aware" => "background",
+                    name => name,
+                };
+                let names = || Self::detectors().collect::<Vec<_>>().join(", ");
+                let refused = |_| Error::setting("search", name, format!("must be one of {}", names()));
+                self.search.set("search", "", variant, false).map_err(refused)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// These settings as a document: the preset, the paths that differ from it, and the whole tree.
+    pub fn document(&self, preset: &str) -> Value {
+        let base = Self::preset(preset).unwrap_or_default();
+        let changed = self.changes(&base).into_iter().map(|(path, _)| path);
+        let mut document = serde_json::json!({ "preset": preset, "changed": changed.collect::<Vec<_>>() });
+        // Plain numbers, names and options serialise.
+        if let (Some(all), Ok(Value::Object(tree))) = (document.as_object_mut(), serde_json::to_value(self)) {
+            all.extend(tree);
+        }
+        document
+    }
+
+    /// Whether every value is in its range and goes with the others.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] with the path of the first value that does not.
+    pub fn check(&self) -> Result<()> {
+        self.search.check_ranges("search")?;
+        self.guard.check_ranges("guard")?;
+        let refuse = |path: &str, value: String, expected: String| Err(Error::setting(path, value, expected));
+        let confidence_path = match &self.search {
+            SearchParams::Filter(FilterParams { states, .. }) if states.uncertain_below < states.lost_below => {
+                let expected = format!("must not be below search.filter.states.lost-below {}", states.lost_below);
+                return refuse("search.filter.states.uncertain-below", states.uncertain_below.to_string(), expected);
+            }
+            SearchParams::Siamese(_) => "search.siamese.confidence",
+            SearchParams::Expert(_) => "search.expert.filter.confidence",
+            _ => "search.background.confidence",
+        };
+        if let Some(model) = self.search.model() {
+            let path = format!("search.{}.model", self.search.name());
+            if !cfg!(feature = "neural") {
+                return refuse(&path, model.into(), "needs a build with networks: --features neural".into());
+            }
+            if model.is_empty() {
+                return refuse(&path, "\"\"".into(), "must be the folder of backbone.onnx and head.onnx".into());
+            }
+        }
+        if let Some(confidence) = self.search.confidence() {
+            let ConfidenceParams { tracking_from, tracking_until, lost_below, .. } = confidence;
+            if tracking_until > tracking_from || lost_below > tracking_until {
+                let expected = "must be in order: lost-below, tracking-until, tracking-from".to_owned();
+                return refuse(confidence_path, format!("{lost_below}, {tracking_until}, {tracking_from}"), expected);
+            }
+        }
+        let search = match &self.search {
+            SearchParams::Machine(search) => Some(("search.machine.windows", &search.windows)),
+            _ => None,
+        };
+        let guard = self.guard.as_ref().map(|guard| ("guard.windows", &guard.windows));
+        if let Some((_, windows)) = guard.filter(|(_, windows)| !windows.machine.kind().guards()) {
+            let expected = format!("must be one of {}", Params::guards()[1..].join(", "));
+            return refuse("guard.windows.machine", windows.machine.kind().to_string(), expected);
+        }
+        for (path, windows) in search.into_iter().chain(guard) {
+            if let Err(error) = windows.machine.build() {
+                return refuse(&format!("{path}.machine"), windows.machine.kind().to_string(), error.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// The settings in force as TOML that [`Params::read_toml`] reads, each with its meaning and range.
+    #[cfg(feature = "cli")]
+    pub(crate) fn to_toml(&self, preset: &str) -> String {
+        let mut tables: Vec<(String, String)> = vec![(String::new(), format!("preset = \"{preset}\"\n"))];
+        // JSON writes text, numbers and switches as TOML does.
+        self.visit(&mut |field, value| {
+            let (table, key) = field.path.rsplit_once('.').unwrap_or(("", field.path));
+            let line = format!("# {} ({})\n{key} = {value}\n", field.doc, field.expected(&value));
+            match tables.iter_mut().find(|(known, _)| known == table) {
+                Some((_, lines)) => lines.push_str(&line),
+                None => tables.push((table.to_owned(), line)),
+            }
+        });
+        let mut out = String::from("# Settings for --config FILE; what is left out keeps the preset's value.\n");
+        for (table, lines) in tables {
+            if !table.is_empty() {
+                out += &format!("\n[{table}]\n");
+            }
+            out += &lines;
+        }
+        out
+    }
+
+    /// The preset and the settings of a TOML document. They start from `preset`, else from the document's preset, else
+    /// from `default`.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a document that is not TOML (with the parser's message) and as [`Params::set`].
+    #[cfg(feature = "cli")]
+    pub(crate) fn read_toml(text: &str, preset: Option<&str>, default: &str) -> Result<(String, Self)> {
+        fn values(table: &toml::Table, below: &str, all: &mut Vec<(String, String)>) {
+            for (key, value) in table {
+                let path = if below.is_empty() { key.clone() } else { format!("{below}.{key}") };
+                match value {
+                    toml::Value::Table(table) => values(table, &path, all),
+                    toml::Value::String(text) => all.push((path, text.clone())),
+                    toml::Value::Float(number) => all.push((path, number.to_string())),
+                    toml::Value::Integer(number) => all.push((path, number.to_string())),
+                    value => all.push((path, value.as_bool().map_or("not a setting".into(), |on| on.to_string()))),
+                }
+            }
+        }
+        let table: toml::Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| Error::setting("TOML", String::new(), error.to_string().trim_end()))?;
+        let mut all = Vec::new();
+        values(&table, "", &mut all);
+        let of_document = all.iter().find(|(path, _)| path == "preset").map(|(_, name)| name.as_str());
+        let preset = preset.or(of_document).unwrap_or(default).to_owned();
+        let mut params = Self::preset(&preset)?;
+        all.retain(|(path, _)| path != "preset");
+        // The first pass selects all branches, which bring defaults; the second one has the last word on values.
+        for (path, text) in &all {
+            params.set_at(path, text, true)?;
+        }
+        for (path, text) in &all {
+            params.set(path, text)?;
+        }
+        Ok((preset, params))
+    }
+}
+impl FilterParams {
+    /// Another kind of feature or kernel than `before` comes with its published settings.
+    fn take_published(&mut self, before: &Self) {
+        let kind = |params: &Self| (params.feature.name(), std::mem::discriminant(&params.kernel));
+        if kind(self) == kind(before) {
+            return;
+        }
+        let published = Self::paper(self.feature, self.kernel);
+        (self.kernel, self.states) = (published.kernel, published.states);
+        if self.feature.name() != before.feature.name() {
+            (self.feature, self.learning_rate) = (published.feature, published.learning_rate);
+        }
+    }
+}
+
+impl WindowParams {
+    /// Another machine than `before` comes with its gate and interval, another kind of kernel with its bandwidth.
+    fn take_defaults(&mut self, before: &Self) {
+        let kind = self.machine.kind();
+        if kind != before.machine.kind() {
+            Self { gate: self.gate, interval: self.interval, .. } = Self::of(kind);
+        }
+        if let (Kernel::Gaussian { .. }, false) = (self.kernel, self.kernel.name() == before.kernel.name()) {
+            self.kernel = Self::KERNEL;
+        }
+    }
+}
+
+impl Setting for Option<GuardParams> {
+    fn visit(&self, field: &Field<'_>, visit: &mut dyn FnMut(&Field<'_>, Value)) {
+        match self {
+            None => visit(&Field { names: Params::guards(), ..*field }, "none".into()),
+            Some(guard) => guard.visit(field, visit),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All presets, machines as detectors, and guards.
+    fn all() -> Vec<Params> {
+        let presets = Params::PRESETS.map(|(name, _)| Params::preset(name).unwrap());
+        let detectors = MachineKind::ALL.iter().map(|&kind| WindowParams::of(kind).into());
+        let guards = MachineKind::ALL.iter().filter(|kind| kind.guards());
+        presets
+            .into_iter()
+            .chain(detectors)
+            .chain(guards.map(|&kind| Params::paper().guarded(GuardParams::of(kind))))
+            .collect()
+    }
+
+    /// The same with each number and switch off its default, where that goes with the others.
+    fn moved(params: &Params) -> Params {
+        let mut moved = params.clone();
+        for (path, value) in params.values() {
+            let others = match value {
+                Value::Bool(on) => vec![(!on).to_string()],
+                Value::Number(number) => {
+                    let number = number.as_f64().unwrap();
+                    [number + 0.05, number + 2.0, number * 0.9, number - 1.0].map(|other| other.to_string()).to_vec()
+                }
+                _ => vec![],
+            };
+            assert!(others.is_empty() || others.iter().any(|text| moved.set(&path, text).is_ok()), "{path}");
+        }
+        moved.check().unwrap();
+        moved
+    }
+
+    fn refused(result: Result<()>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn every_value_can_be_set_to_itself_and_survives_json() {
+        for params in all() {
+            params.check().unwrap();
+            let mut again = params.clone();
+            for (path, value) in params.values() {
+                again.set(&path, &text_of(&value)).unwrap_or_else(|error| panic!("{error}"));
+            }
+            assert_eq!(again, params);
+            let json = serde_json::to_value(&params).unwrap();
+            assert_eq!(serde_json::from_value::<Params>(json).unwrap(), params);
+        }
+    }
+
+    #[test]
+    fn every_number_out_of_its_range_is_refused_with_its_path() {
+        for params in all() {
+            for (path, value) in params.values().into_iter().filter(|(_, value)| value.is_number()) {
+                for wrong in ["-1e9", "1e300", "nan", "many", ""] {
+                    let said = refused(params.clone().set(&path, wrong));
+                    assert!(said.starts_with(&path), "{said}");
+                }
+                let (parent, name) = path.rsplit_once('.').unwrap();
+                let said = refused(params.clone().set(&format!("{parent}.{name}x"), &text_of(&value)));
+                assert!(said.contains(name), "{said}");
+            }
+        }
+        let mut params = Params::default();
+        if let SearchParams::Background(background) = &mut params.search {
+            background.scale = ScaleParams::Filter(ScaleFilterParams { count: 4, ..Default::default() });
+        }
+        assert!(refused(params.check()).starts_with("search.background.scale.filter.count = 4: must be odd"));
+    }
+
+    #[test]
+    fn another_variant_brings_its_defaults_and_the_same_one_changes_nothing() {
+        let mut params = Params::preset("fast").unwrap();
+        params.set("search.background.scale", "filter").unwrap();
+        assert_eq!(params, Params::preset("fast").unwrap());
+        params.set("search.background.scale", "none").unwrap();
+        assert!(refused(params.set("search.background.scale.filter.step", "1.1")).contains("scale = filter"));
+        params.set("search.background.scale", "filter").unwrap();
+        let SearchParams::Background(background) = &params.search else { panic!("{params:?}") };
+        assert_eq!(background.scale, ScaleParams::Filter(ScaleFilterParams::default()));
+        assert!(refused(params.set("guard.margin", "1")).contains("guard = krr"));
+        params.set("detector", "svm").unwrap();
+        assert_eq!(params.search, Params::from(WindowParams::of(MachineKind::Svm)).search);
+        params.set("search.machine.windows.machine", "slem").unwrap();
+        assert_eq!(params.search, Params::from(WindowParams::of(MachineKind::Slem)).search);
+        params.set("guard", "klda").unwrap();
+        assert_eq!(params.guard, Some(GuardParams::of(MachineKind::Klda)));
+        assert!(refused(params.set("guard", "kpca")).contains("none, krr"));
+        params.set("guard.windows.kernel.gaussian.sigma", "0.4").unwrap();
+        let before = params.clone();
+        params.set("guard.windows.kernel", "gaussian").unwrap();
+        refused(params.set("guard", "typo"));
+        assert_eq!(params, before);
+        params.set("guard", "none").unwrap();
+        assert_eq!(params.guard, None);
+    }
+
+    #[test]
+    fn a_feature_or_a_kernel_comes_with_its_published_settings() {
+        let mut params = Params::paper();
+        params.set("search.filter.feature", "gray").unwrap();
+        assert_eq!(params, Params::preset("paper-gray").unwrap());
+        let mut params = Params::paper();
+        params.set("search.filter.kernel", "linear").unwrap();
+        assert_eq!(params, Params::preset("paper-dcf").unwrap());
+    }
+
+    #[test]
+    fn settings_that_contradict_each_other_are_refused() {
+        for (preset, changes) in [
+            ("robust", &[("search.background.confidence.lost-below", "0.75")][..]),
+            ("paper", &[("search.filter.states.lost-below", "9")]),
+        ] {
+            let mut params = Params::preset(preset).unwrap();
+            changes.iter().for_each(|(path, value)| params.set(path, value).unwrap());
+            assert!(refused(params.check()).contains("search."), "{changes:?}");
+        }
+    }
+
+    #[test]
+    fn a_document_names_what_differs_from_its_preset() {
+        let mut params = Params::paper();
+        params.set("search.filter.padding", "2").unwrap();
+        let document = params.document("paper");
+        assert_eq!(document["changed"], serde_json::json!(["search.filter.padding"]));
+        assert_eq!(document["search"]["filter"]["padding"], 2.0);
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn toml_is_read_back_and_may_be_partial() {
+        let expert = ExpertParams { model: "C:\\nets \"new\"".into(), ..ExpertParams::default() };
+        let expert = Params { search: SearchParams::Expert(expert), guard: None };
+        let moved = all().iter().map(moved).collect::<Vec<_>>();
+        for params in all().into_iter().chain(moved).chain([expert]) {
+            let text = params.to_toml("robust");
+            assert_eq!(Params::read_toml(&text, None, "paper").unwrap(), ("robust".into(), params), "{text}");
+        }
+        let text = "preset = \"paper\"\n[guard.windows.machine.svm]\nc = 3\n[search.filter]\nscale = \"filter\"\n";
+        let (_, params) = Params::read_toml(text, None, "robust").unwrap();
+        let mut expected = Params::paper().guarded(GuardParams::of(MachineKind::Svm));
+        expected.set("guard.windows.machine.svm.c", "3").unwrap();
+        expected.set("search.filter.scale", "filter").unwrap();
+        assert_eq!(params, expected);
+        assert_eq!(Params::read_toml(text, Some("fast"), "robust").unwrap().0, "fast");
+        for wrong in ["padding = 2", "[search.filter]\npading = 2", "search = [1]", "x = ", "preset = \"fats\""] {
+            assert!(Params::read_toml(wrong, None, "paper").is_err(), "{wrong}");
+        }
+    }
+}
