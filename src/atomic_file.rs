@@ -36,13 +36,6 @@ impl AtomicFile {
     }
 }
 
-/// Replaces the file at `path` by what `write` writes.
-pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut file = AtomicFile::create(path)?;
-    write(&mut file.file)?;
-    file.commit().map(drop)
-}
-
 /// Writes a file, and makes the folders above it.
 ///
 /// # Errors
@@ -50,7 +43,12 @@ pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Res
 pub(crate) fn write(path: &Path, contents: &[u8]) -> Result<()> {
     let folder = parent(path);
     fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-    replace(path, |file| file.write_all(contents)).map_err(|e| Error::io(path, e))
+    let replace = || {
+        let mut file = AtomicFile::create(path)?;
+        file.file.write_all(contents)?;
+        file.commit()
+    };
+    replace().map(drop).map_err(|e| Error::io(path, e))
 }
 
 /// [Writes](write) a JSON document for people, indented and with a line end.
@@ -106,9 +104,10 @@ mod tests {
     fn a_file_appears_whole_or_stays_the_old_one() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
-        replace(&path, |file| file.write_all(b"old")).unwrap();
-        let failed = replace(&path, |file| file.write_all(b"new").and(Err(io::Error::other("full"))));
-        assert!(failed.is_err());
+        write(&path, b"old").unwrap();
+        let mut failed = AtomicFile::create(&path).unwrap();
+        failed.file.write_all(b"new").unwrap();
+        drop(failed);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file stays");
     }
@@ -121,11 +120,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [usual, ours, link] = ["usual", "ours", "link"].map(|name| folder.path().join(name));
         fs::write(&usual, "").unwrap();
-        replace(&ours, |file| file.write_all(b"1")).unwrap();
+        write(&ours, b"1").unwrap();
         assert_eq!(mode(&ours), mode(&usual));
         fs::set_permissions(&ours, fs::Permissions::from_mode(0o640)).unwrap();
         symlink(&ours, &link).unwrap();
-        replace(&link, |file| file.write_all(b"2")).unwrap();
+        write(&link, b"2").unwrap();
         assert_eq!((mode(&ours), fs::read(&ours).unwrap()), (0o640, b"2".to_vec()));
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
