@@ -144,7 +144,7 @@ pub(super) fn heat_map(map: ArrayView2<'_, f32>) -> RgbImage {
 }
 
 /// The lowest and the highest finite value.
-pub(super) fn range(map: ArrayView2<'_, f32>) -> (f32, f32) {
+pub fn range(map: ArrayView2<'_, f32>) -> (f32, f32) {
     let finite = map.iter().filter(|value| value.is_finite());
     finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &v| (lo.min(v), hi.max(v)))
 }

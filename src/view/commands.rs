@@ -12,29 +12,6 @@ use crate::media::{Item, Wait};
 use crate::run::{Command, MAX_TARGETS};
 use crate::tracker::too_small;
 
-/// Why a command was refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// The command is impossible, with the reason.
-    #[error("{0}")]
-    No(String),
-    /// The frame has not been read yet; a retry continues.
-    #[error("frame {position} has not come yet: try again")]
-    NotYet {
-        /// The frame.
-        position: usize,
-    },
-    /// Tracking has ended; [`View::close`](super::View::close) returns the reason.
-    #[error("tracking has ended: start the program again")]
-    Ended,
-}
-
-impl<S: Into<String>> From<S> for Refusal {
-    fn from(said: S) -> Self {
-        Self::No(said.into())
-    }
-}
-
 /// How long a command waits for its frame before it must be retried.
 const FRAME_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -121,7 +98,7 @@ impl Controller {
             Command::Speed { times } => {
                 if !times.is_none_or(|times| SPEEDS.contains(&times)) {
                     let (from, to) = (SPEEDS.start(), SPEEDS.end());
-                    return Err(format!("the speed must be from {from} to {to}, or null").into());
+                    return Err(format!("the speed must be from {from} to {to}, or null"));
                 }
                 self.due = Instant::now();
                 self.shared.change(|state| state.status.speed = times);
@@ -155,7 +132,7 @@ impl Controller {
     }
 
     /// The frame at `position`. The frame on the screen is always available, even if the source has lost it.
-    fn frame(&mut self, position: usize) -> Result<Arc<Item>, Refusal> {
+    fn frame(&mut self, position: usize) -> Result<Arc<Item>, String> {
         if let Some(item) = self.shown.as_ref().filter(|item| item.position == position) {
             return Ok(Arc::clone(item));
         }
@@ -163,13 +140,13 @@ impl Controller {
         while Instant::now() < until && !self.stop.is_cancelled() {
             match self.cache.read(position, POLL_INTERVAL).map_err(|error| error.to_string())? {
                 Wait::Item(item) => return Ok(item),
-                Wait::End => return Err(format!("there is no frame {position}").into()),
+                Wait::End => return Err(format!("there is no frame {position}")),
                 Wait::NotYet => {}
             }
         }
         // Nothing else is read until the retry: each read elsewhere would restart the seek.
         self.pause();
-        Err(Refusal::NotYet { position })
+        Err(format!("frame {position} has not come yet: try again"))
     }
 
     /// Pauses at a frame in which the user changed something.
@@ -180,15 +157,15 @@ impl Controller {
         }
     }
 
-    fn begin(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(Arc<Item>, Checkpoint, Seen), Refusal> {
+    fn begin(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(Arc<Item>, Checkpoint, Seen), String> {
         let (first, newest, live) = (self.cache.span.first, self.cache.newest, self.cache.info().live);
         if position < first || live && position > newest.max(first) {
-            return Err(format!("there is no frame {position} to give a box in").into());
+            return Err(format!("there is no frame {position} to give a box in"));
         }
         if self.is_gone(position.saturating_add(1)) {
             // The frame may be on the screen, but the next one is gone too, so no tracker could go on.
             let oldest = self.cache.oldest();
-            return Err(format!("frame {position} is gone: give the box in frame {oldest} or a later one").into());
+            return Err(format!("frame {position} is gone: give the box in frame {oldest} or a later one"));
         }
         let item = self.frame(position)?;
         let (checkpoint, seen) =
@@ -196,16 +173,16 @@ impl Controller {
         Ok((item, checkpoint, seen))
     }
 
-    fn add(&mut self, id: Option<u32>, position: usize, bbox: BBox) -> Result<(), Refusal> {
+    fn add(&mut self, id: Option<u32>, position: usize, bbox: BBox) -> Result<(), String> {
         let (count, taken) = self.shared.look(|state| {
             let tracks = &state.tracks;
             (tracks.len(), id.is_some_and(|id| tracks.contains_key(&id)))
         });
         if count >= MAX_TARGETS {
-            return Err(format!("there are {MAX_TARGETS} targets already: remove one first").into());
+            return Err(format!("there are {MAX_TARGETS} targets already: remove one first"));
         }
         let target = match id {
-            Some(id) if taken => return Err(format!("there is a target {id} already").into()),
+            Some(id) if taken => return Err(format!("there is a target {id} already")),
             Some(id) => id,
             None => self.last_id.checked_add(1).ok_or("there is no higher id: give one")?,
         };
@@ -213,7 +190,7 @@ impl Controller {
     }
 
     /// Gives a target, which may be new, a box.
-    fn give(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(), Refusal> {
+    fn give(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(), String> {
         let (item, checkpoint, seen) = self.begin(target, position, bbox)?;
         self.last_id = self.last_id.max(target);
         let gone = self.shared.change(|state| {

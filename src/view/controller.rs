@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
-use super::commands::Refusal;
 use super::frame_cache::{Checkpoint, Checkpoints, FrameCache, Seen};
 use super::state::{Picture, SharedState, Track, ViewState};
 use crate::bbox::BBox;
@@ -30,8 +29,8 @@ const MAX_FRAME_SECONDS: f64 = 2.0;
 /// How long a picture is shown before its frame is read too, for a box that may be drawn in it.
 const REST: Duration = Duration::from_millis(300);
 
-/// The result of a command, with a warning if something looks wrong.
-pub type Handled = Result<Option<String>, Refusal>;
+/// The result of a command: a warning if something looks wrong, or the reason why it is refused.
+pub type Handled = Result<Option<String>, String>;
 
 /// A message to the controller.
 pub enum Message {

@@ -26,7 +26,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel}
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub use self::commands::Refusal;
 pub use self::frame_cache::{FrameCache, MAX_CACHE_BYTES};
 
 use self::controller::{Controller, Handled, Message, POLL_INTERVAL};
@@ -186,8 +185,8 @@ impl View {
     /// Handles a command as if a page had sent it.
     ///
     /// # Errors
-    /// The reason, and whether a retry can help.
-    pub fn command(&self, command: Command) -> std::result::Result<(), Refusal> {
+    /// The reason.
+    pub fn command(&self, command: Command) -> std::result::Result<(), String> {
         call(&self.messages, command).map(drop)
     }
 
@@ -314,10 +313,11 @@ pub fn pick(
 /// Sends a command to the controller and waits for the result.
 fn call(messages: &Sender<Message>, command: Command) -> Handled {
     let (reply, answer) = sync_channel(1);
-    messages.send(Message::Command(command, reply)).map_err(|_| Refusal::Ended)?;
+    let ended = || "tracking has ended: start the program again".to_owned();
+    messages.send(Message::Command(command, reply)).map_err(|_| ended())?;
     answer.recv_timeout(COMMAND_TIMEOUT).unwrap_or_else(|error| match error {
         RecvTimeoutError::Timeout => Err("other work goes first; the command is carried out after it".into()),
-        RecvTimeoutError::Disconnected => Err(Refusal::Ended),
+        RecvTimeoutError::Disconnected => Err(ended()),
     })
 }
 

@@ -181,7 +181,7 @@ impl Routes {
         match call(&self.messages, command) {
             Ok(None) => Response::ok("application/json", "{}"),
             Ok(Some(said)) => Response::ok("application/json", serde_json::json!({ "said": said }).to_string()),
-            Err(refusal) => Response::refused(409, &refusal.to_string()),
+            Err(reason) => Response::refused(409, &reason),
         }
     }
 }

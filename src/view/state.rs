@@ -504,8 +504,7 @@ impl Map {
     /// The levels of a response.
     pub fn of(response: &ResponseMap<'_>) -> Self {
         let map = response.centered();
-        let finite = map.iter().filter(|value| value.is_finite());
-        let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &v| (lo.min(v), hi.max(v)));
+        let (low, high) = crate::export::range(map.view());
         // In f64, as the range of an f32 map may be larger than an f32. NaN becomes level 0.
         let unit = 255.0 / (f64::from(high) - f64::from(low));
         let level = |value: &f32| ((f64::from(*value) - f64::from(low)) * unit).round() as u8;
