@@ -274,7 +274,6 @@ mod tests {
     use super::super::test_maps::{cells, noise};
     use super::*;
     use crate::machines::{Affine, Head, klda, krr};
-    use crate::simd::tests::assert_same_on_all_levels;
 
     const SIZE: (usize, usize) = (12, 14);
     const TEMPLATE: (usize, usize) = (4, 5);
@@ -474,13 +473,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn every_level_gives_the_same_bits() {
-        let map = cells(50, 31, CHANNELS, 8);
-        assert_same_on_all_levels("a projection", || -> Vec<u32> {
-            projected(&Projection::new(&map, 31, 8), &map).iter().map(|v| v.to_bits()).collect()
-        });
     }
 }

@@ -1,16 +1,11 @@
 //! Properties that hold for any input.
 
-use crate::features::hog::{self, Hog};
-use crate::features::{Features, Window, gaussian_labels};
-use crate::filters::kcf::Kcf;
 use crate::kernels::Kernel;
 use crate::synth::{Preset, SceneParams};
 use crate::tracker::FeatureParams;
 use crate::{BBox, Frame, Params, Tracker};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg32;
 use std::sync::OnceLock;
 
 use super::scene::{self, Clip, paper_presets};
@@ -21,85 +16,9 @@ fn clip() -> &'static Clip {
     CLIP.get_or_init(|| Clip::render(SceneParams { frames: 30, motion: 3.0, ..Preset::Demo.params() }))
 }
 
-fn kernels() -> impl Strategy<Value = Kernel> {
-    prop_oneof![
-        Just(Kernel::Gaussian { sigma: 0.5 }),
-        Just(Kernel::Gaussian { sigma: 0.2 }),
-        Just(Kernel::Polynomial { a: 1.0, b: 9 }),
-        Just(Kernel::Linear),
-    ]
-}
-
-/// Row and column of the highest value.
-fn highest(response: &[f32], cols: usize) -> (usize, usize) {
-    let best = (0..response.len()).max_by(|&a, &b| response[a].total_cmp(&response[b])).unwrap();
-    (best / cols, best % cols)
-}
-
-/// A plane of cells moved down and right, wrapped around; `unit` values a cell.
-fn rolled<T: Copy>(map: &[T], (rows, cols): (usize, usize), unit: usize, (down, right): (usize, usize)) -> Vec<T> {
-    let mut out = map.to_vec();
-    for r in 0..rows {
-        for c in 0..cols {
-            let to = ((r + down) % rows * cols + (c + right) % cols) * unit;
-            out[to..to + unit].copy_from_slice(&map[(r * cols + c) * unit..][..unit]);
-        }
-    }
-    out
-}
-
-fn noise(len: usize, seed: u64) -> Vec<u8> {
-    let mut rng = Pcg32::seed_from_u64(seed);
-    (0..len).map(|_| rng.random()).collect()
-}
-
-fn filter(rows: usize, cols: usize, channels: usize, kernel: Kernel) -> Kcf {
-    Kcf::new(rows, cols, channels, kernel, 1e-4, &gaussian_labels(rows, cols, 0.8))
-}
-
 proptest! {
     // Pictures are measured here, with bounds: the same ones each time.
     #![proptest_config(ProptestConfig { cases: 64, rng_seed: RngSeed::Fixed(20150301), ..ProptestConfig::default() })]
-
-    /// Features that are cyclically shifted by whole cells move the peak by that shift, and the whole response with it.
-    #[test]
-    fn a_shift_of_hog_cells_moves_the_response(
-        rows in 4usize..16, cols in 4usize..16, shift in (0usize..16, 0usize..16), kernel in kernels(), seed: u64,
-    ) {
-        let shift = (shift.0 % rows, shift.1 % cols);
-        let patch = noise(16 * rows * cols, seed);
-        let mut hog = Hog::new(4 * cols, 4 * rows, 4);
-        let mut map = vec![0.0; rows * cols * hog::LANES];
-        hog.extract(&patch, &vec![1.0; rows], &vec![1.0; cols], &mut map);
-        let mut filter = filter(rows, cols, hog::CHANNELS, kernel);
-        filter.input().copy_from_slice(&map);
-        filter.learn(1.0);
-        filter.input().copy_from_slice(&map);
-        let still = filter.respond().to_vec();
-        prop_assert_eq!(highest(&still, cols), (0, 0));
-        filter.input().copy_from_slice(&rolled(&map, (rows, cols), hog::LANES, shift));
-        let moved = filter.respond();
-        prop_assert_eq!(highest(moved, cols), shift);
-        for (a, b) in rolled(&still, (rows, cols), 1, shift).iter().zip(moved) {
-            prop_assert!((a - b).abs() < 2e-2, "{} {}", a, b);
-        }
-    }
-
-    /// A gray patch that is cyclically shifted by pixels does the same.
-    #[test]
-    fn a_shift_of_gray_pixels_moves_the_peak(
-        rows in 5usize..40, cols in 5usize..40, shift in (0usize..40, 0usize..40), kernel in kernels(), seed: u64,
-    ) {
-        let shift = (shift.0 % rows, shift.1 % cols);
-        let patch = noise(rows * cols, seed);
-        let flat = Window { rows: vec![1.0; rows], cols: vec![1.0; cols] };
-        let mut filter = filter(rows, cols, 1, kernel);
-        Features::Gray.extract(&patch, &flat, filter.input());
-        filter.learn(1.0);
-        let moved = rolled(&patch, (rows, cols), 1, shift);
-        Features::Gray.extract(&moved, &flat, filter.input());
-        prop_assert_eq!(highest(filter.respond(), cols), shift);
-    }
 
     /// A picture that moves as a whole takes the box with it, by cells at most half a cell off.
     #[test]

@@ -87,16 +87,16 @@ impl Place {
         self.seq().join(format!("img/{position:04}.png"))
     }
 
-    /// Tracks the sequence with the flags in `line`; `@name` becomes a path in the folder.
+    /// Tracks the sequence with the flags in [`words`](Self::words).
     pub fn run(&self, line: &str) -> Command {
         let mut command = run([Path::new("--seq"), &self.seq()]);
-        for word in line.split_whitespace() {
-            match word.strip_prefix('@') {
-                Some(name) => command.arg(self.path(name)),
-                None => command.arg(word),
-            };
-        }
+        command.args(self.words(line));
         command
+    }
+
+    /// The words of a line; `@name` becomes a path in the folder.
+    pub fn words(&self, line: &str) -> impl Iterator<Item = PathBuf> {
+        line.split_whitespace().map(|word| word.strip_prefix('@').map_or_else(|| word.into(), |name| self.path(name)))
     }
 
     pub fn read(&self, name: &str) -> String {

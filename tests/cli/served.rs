@@ -1,6 +1,6 @@
 //! A view that is being served, and a client of it over plain connections.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::helper::{Place, interruptible};
+use crate::helper::{Place, interruptible, signal};
 
 /// A view that is being served.
 pub struct Served {
@@ -33,13 +33,21 @@ pub fn serve(place: &Place, line: &str) -> Served {
 pub fn serve_frames(place: &Place, frames: &Path, line: &str) -> Served {
     let mut command = interruptible();
     command.args(["view", "--port", "0", "--preset", "paper"]).arg(frames);
-    for word in line.split_whitespace() {
-        match word.strip_prefix('@') {
-            Some(name) => command.arg(place.path(name)),
-            None => command.arg(word),
-        };
-    }
-    started(&mut command, "view: ")
+    started(command.args(place.words(line)), "view: ")
+}
+
+/// A view of a pipe.
+pub fn serve_pipe(feed: impl FnOnce(PipeWriter) + Send + 'static, line: &str) -> Served {
+    let mut command = interruptible();
+    command.args(["view", "-", "--port", "0", "--preset", "paper"]).args(line.split_whitespace());
+    started(command.stdin(fed(feed)), "view: ")
+}
+
+/// The end of a pipe that is read, while `feed` writes to the other one.
+pub fn fed(feed: impl FnOnce(PipeWriter) + Send + 'static) -> PipeReader {
+    let (reader, writer) = std::io::pipe().unwrap();
+    std::thread::spawn(move || feed(writer));
+    reader
 }
 
 /// Starts a program that prints an address behind `word`.
@@ -138,8 +146,7 @@ impl Served {
     }
 
     pub fn interrupt(mut self) -> (Option<i32>, String) {
-        let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", self.child.id())]).status().unwrap();
-        assert!(sent.success());
+        signal(&self.child, "INT");
         let mut said = String::new();
         self.stderr.read_to_string(&mut said).unwrap();
         (self.child.wait().unwrap().code(), said)

@@ -1,18 +1,18 @@
 //! The live view as a browser meets it.
 
-mod begin;
-mod hosts;
 mod session;
 
-use std::io::{BufReader, Write};
+use std::io::{BufReader, PipeWriter, Write};
+use std::time::Duration;
 
 use kcf_track::Channels;
 use kcf_track::media::decode_bytes;
 use predicates::str::contains;
 use serde_json::{Value, json};
 
-use crate::helper::{interruptible, place};
-use crate::served::{answer, parts, serve, serve_frames, started};
+use crate::helper::{interruptible, place, run};
+use crate::served::{answer, fed, parts, serve, serve_frames, serve_pipe, started};
+use crate::stream::{frames, stream};
 
 #[test]
 fn boxes_equal_the_command_lines_and_an_interrupt_keeps_them() {
@@ -103,52 +103,23 @@ fn a_text_of_rows_ends_before_a_frame_that_is_still_to_be_followed() {
 }
 
 #[test]
-fn a_pipe_is_viewed_too() {
-    let place = place(12);
-    let (header, frames) = crate::stream::frames(&place, 12);
-    let bytes = [header, frames.concat()].concat();
-    let flags = ["-q", "--preset", "paper", "--init", "40,30,24,32", "--otb"];
-    let mut plain = crate::helper::run(["-"]);
-    plain.args(flags).arg(place.path("plain.txt")).write_stdin(bytes.clone()).assert().success();
-    let (reader, mut writer) = std::io::pipe().unwrap();
-    let feeding = std::thread::spawn(move || writer.write_all(&bytes).unwrap());
-    let mut command = interruptible();
-    command.args(["view", "-", "--port", "0", "--preset", "paper"]).stdin(reader);
-    let served = started(&mut command, "view: ");
-    // The command would keep the other end of the pipe open.
-    drop(command);
-    served.stands_at(1);
-    served.order(json!({ "do": "add", "position": 1, "bbox": [40, 30, 24, 32] }));
-    let status = served.play_to(12)["status"].clone();
-    assert_eq!((&status["live"], &status["said"][1]), (&json!(true), &json!("frame 12 is the last one")));
-    feeding.join().unwrap();
-    assert_eq!(String::from_utf8(served.get("/result-otb.txt?target=1").body).unwrap(), place.read("plain.txt"));
-    served.order(json!({ "do": "seek", "position": 5 }));
-    served.stands_at(5);
-}
-
-#[test]
 fn a_first_box_is_picked_on_the_page() {
     let place = place(5);
     place.run("-q --preset paper --init 40,30,24,32 --json @plain.json").assert().success();
-    let (header, frames) = crate::stream::frames(&place, 5);
-    let flags = ["-q", "--preset", "paper", "--init", "40,30,24,32", "--json"];
-    let mut piped = crate::helper::run(["-"]);
-    let bytes = [header, frames.concat()].concat();
-    piped.args(flags).arg(place.path("piped.json")).write_stdin(bytes.clone()).assert().success();
+    let bytes = stream(&place, 5);
+    let mut piped = run(["-"]);
+    let flags = "-q --preset paper --init 40,30,24,32 --json @piped.json";
+    piped.args(place.words(flags)).write_stdin(bytes.clone()).assert().success();
     for (source, plain) in [("seq", "plain.json"), ("-", "piped.json")] {
         let mut command = interruptible();
-        command.args(["--pick", "-q", "--preset", "paper", "--json"]).arg(place.path("picked.json"));
-        let mut feeding = None;
-        if source == "-" {
-            let (reader, mut writer) = std::io::pipe().unwrap();
+        command.args(place.words("--pick -q --preset paper --json @picked.json"));
+        let mut served = if source == "-" {
             let bytes = bytes.clone();
-            feeding = Some(std::thread::spawn(move || writer.write_all(&bytes).unwrap()));
-            command.arg("-").stdin(reader);
+            let pipe = fed(move |mut writer| writer.write_all(&bytes).unwrap());
+            started(command.arg("-").stdin(pipe), "pick: ")
         } else {
-            command.arg(place.seq());
-        }
-        let mut served = started(&mut command, "pick: ");
+            started(command.arg(place.seq()), "pick: ")
+        };
         drop(command);
         assert_eq!(served.stands_at(1)["status"]["pick"], true);
         assert_eq!(served.post(&json!({ "do": "play" })).status, 409);
@@ -156,7 +127,6 @@ fn a_first_box_is_picked_on_the_page() {
         served.order(json!({ "do": "pick", "bbox": [40, 30, 24, 32] }));
         assert!(served.child.wait().unwrap().success());
         assert_eq!(frames_of(place.json("picked.json")), frames_of(place.json(plain)));
-        feeding.into_iter().for_each(|feeding| feeding.join().unwrap());
     }
     // Nobody draws one.
     let mut command = interruptible();
@@ -331,23 +301,19 @@ fn wrong_usage_is_told() {
     let place = place(2);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let run = |line: &str| {
-        let mut command = crate::helper::run(["view"]);
-        command.arg(place.seq()).args(line.split_whitespace());
-        command.assert()
-    };
-    run(&format!("--port {port}")).code(1).stderr(contains(format!("127.0.0.1:{port}: another program listens")));
-    run("--host 203.0.113.7").code(1).stderr(contains("203.0.113.7:8787: "));
-    run("--port 0 --token short").code(2).stderr(contains("--token"));
-    run("--port 70000").code(2).stderr(contains("--port"));
-    run("--port 0 --init 900,900,10,10").code(2).stderr(contains("target 1: box 900,900,10,10"));
-    run("--port 0 --init 3:10,10,10,10").code(2).stderr(contains("target 1 begins in frame 3"));
-    run("--port 0 --session /proc/kcf").code(1).stderr(contains("/proc/kcf"));
-    run("--port 0 --jsonl run.jsonl").code(2).stderr(contains("--jsonl"));
-    run("--port 0 --start 99").code(2).stderr(contains("--start 99"));
-    crate::helper::run(["view", "no-such-folder"]).assert().code(2).stderr(contains("no such folder or file"));
+    let told = |line: &str| run(["view"]).arg(place.seq()).args(line.split_whitespace()).assert();
+    told(&format!("--port {port}")).code(1).stderr(contains(format!("127.0.0.1:{port}: another program listens")));
+    told("--host 203.0.113.7").code(1).stderr(contains("203.0.113.7:8787: "));
+    told("--port 0 --token short").code(2).stderr(contains("--token"));
+    told("--port 70000").code(2).stderr(contains("--port"));
+    told("--port 0 --init 900,900,10,10").code(2).stderr(contains("target 1: box 900,900,10,10"));
+    told("--port 0 --init 3:10,10,10,10").code(2).stderr(contains("target 1 begins in frame 3"));
+    told("--port 0 --session /proc/kcf").code(1).stderr(contains("/proc/kcf"));
+    told("--port 0 --jsonl run.jsonl").code(2).stderr(contains("--jsonl"));
+    told("--port 0 --start 99").code(2).stderr(contains("--start 99"));
+    run(["view", "no-such-folder"]).assert().code(2).stderr(contains("no such folder or file"));
     let both = ["--pick", "--init", "1,2,3,4"];
-    crate::helper::run(both).arg(place.seq()).assert().code(2).stderr(contains("--pick"));
+    run(both).arg(place.seq()).assert().code(2).stderr(contains("--pick"));
 }
 
 #[test]
@@ -356,4 +322,126 @@ fn a_broken_truth_does_not_block_the_view() {
     std::fs::write(place.seq().join("groundtruth_rect.txt"), "13,45\n").unwrap();
     let served = serve(&place, "-q");
     drop(served);
+}
+
+#[test]
+fn a_first_frame_that_is_late_is_waited_for() {
+    let place = place(6);
+    let (header, frames) = frames(&place, 6);
+    let late = move |mut writer: PipeWriter| {
+        writer.write_all(&header).unwrap();
+        std::thread::sleep(Duration::from_millis(2600));
+        writer.write_all(&frames.concat()).unwrap();
+    };
+    let served = serve_pipe(late, "--init 40,30,24,32");
+    let news = served.stands_at(1);
+    assert_eq!(news["targets"], json!([{ "id": 1, "marks": [[1, true]] }]));
+    let (code, said) = served.interrupt();
+    assert_eq!(code, Some(130), "{said}");
+}
+
+#[test]
+fn a_box_of_a_frame_of_a_pipe_that_is_to_come_is_taken() {
+    let place = place(12);
+    let bytes = stream(&place, 12);
+    let both = "--init 40,30,24,32 --init 5:90,50,20,24";
+    let mut plain = run(["-"]);
+    plain.args(place.words(&format!("{both} -q --preset paper --mot @plain.txt"))).write_stdin(bytes.clone());
+    plain.assert().success();
+    let served = serve_pipe(move |mut writer| writer.write_all(&bytes).unwrap(), both);
+    let news = served.stands_at(1);
+    assert_eq!(news["targets"], json!([{ "id": 1, "marks": [[1, true]] }, { "id": 2, "marks": [[5, true]] }]));
+    // Nothing is to be saved of the second one alone yet; the document of both has what there is.
+    let nothing = served.get("/result-otb.txt?target=2");
+    assert!(nothing.said().contains("has not come yet: play up to it"), "{}", nothing.said());
+    let document = served.get("/result.json").json();
+    assert_eq!((document["frames"].as_array().unwrap().len(), &document["summary"]["completed"]), (1, &json!(false)));
+    let status = served.play_to(12)["status"].clone();
+    assert_eq!((&status["live"], &status["said"][1]), (&json!(true), &json!("frame 12 is the last one")));
+    assert_eq!(String::from_utf8(served.get("/result-mot.txt").body).unwrap(), place.read("plain.txt"));
+    assert_eq!(served.get("/result.json").json()["summary"]["completed"], true);
+    served.order(json!({ "do": "seek", "position": 5 }));
+    served.stands_at(5);
+}
+
+#[test]
+fn a_lone_target_keeps_its_number_in_every_file() {
+    let place = place(4);
+    std::fs::write(place.path("seven.csv"), "7,2,40,30,24,32\n").unwrap();
+    place.run("-q --preset paper --init-file @seven.csv --json @plain.json --mot @plain.txt").assert().success();
+    let served = serve(&place, "--init-file @seven.csv");
+    served.step(3, 4);
+    let (plain, document) = (place.json("plain.json"), served.get("/result.json").json());
+    for part in ["schema", "targets"] {
+        assert_eq!(document[part], plain[part], "{part}");
+    }
+    assert_eq!((&document["schema"], &document["frames"][0]["id"]), (&json!("kcf-track/3"), &json!(7)));
+    assert_eq!(frames_of(document), frames_of(plain));
+    let rows = || String::from_utf8(served.get("/result-mot.txt").body).unwrap();
+    assert_eq!(rows(), place.read("plain.txt"));
+    // One that is left of several is still the second one.
+    served.order(json!({ "do": "add", "position": 4, "bbox": [90, 50, 20, 24] }));
+    served.order(json!({ "do": "remove", "target": 7 }));
+    let document = served.get("/result.json").json();
+    assert_eq!((&document["schema"], &document["frames"][0]["id"]), (&json!("kcf-track/3"), &json!(8)));
+    assert!(rows().starts_with("4,8,91,51,20,24,1,"), "{}", rows());
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_told_before_a_box_is_asked_for() {
+    let place = place(2);
+    for (path, code) in [("no/run.csv", 1), ("seq/img/0001.png", 2)] {
+        let mut command = run(["--pick", "--csv"]);
+        command.arg(place.path(path)).arg(place.seq()).timeout(Duration::from_secs(10));
+        let said = command.assert().code(code);
+        assert!(!String::from_utf8_lossy(&said.get_output().stderr).contains("pick: "));
+    }
+}
+
+#[test]
+fn at_all_addresses_a_client_with_the_token_may_use_any_name() {
+    let place = place(2);
+    let mut served = serve(&place, "--host 0.0.0.0 --token my-own-token");
+    let port = served.host.split(':').nth(1).unwrap().to_owned();
+    served.host = format!("127.0.0.1:{port}");
+    let name = format!("the-machine.lan:{port}");
+    let cookie = format!("Cookie: kcf-track-{port}=my-own-token\r\n");
+    let ask = |method: &str, path: &str, head: &str| {
+        let ask = format!("{method} {path} HTTP/1.1\r\n{head}Connection: close\r\n\r\n");
+        served.send(ask.as_bytes()).status
+    };
+    let get = |path: &str, head: &str| ask("GET", path, head);
+    let host = format!("Host: {name}\r\n");
+    assert_eq!(get("/?token=my-own-token", &host), 200);
+    assert_eq!(get("/news", &format!("{host}{cookie}")), 200);
+    assert_eq!(get("/news", &format!("{host}{cookie}Origin: http://{name}\r\n")), 200);
+    // A page of another site whose name was made to stand for this machine.
+    assert_eq!(get("/", &host), 403);
+    assert_eq!(get("/?token=my-own-tokem", &host), 403);
+    assert_eq!(get("/news", &format!("{host}Cookie: kcf-track-{port}=another-token\r\n")), 403);
+    assert_eq!(get("/news", &format!("{host}{cookie}Origin: http://evil.example\r\n")), 403);
+    assert_eq!(get("/news", &format!("{host}{cookie}Origin: http://the-machine.lan:1\r\n")), 403);
+    let json = "Content-Type: application/json\r\nContent-Length: 13\r\n\r\n{\"do\":\"play\"}";
+    assert_eq!(ask("POST", "/command", &format!("{host}{json}")), 403);
+    // No name at all, or two.
+    assert_eq!(get("/news", &cookie), 421);
+    assert_eq!(get("/news", &format!("{host}{host}{cookie}")), 421);
+    // At one address its own name is demanded of those, too, who know the token.
+    let served = serve(&place, "--token my-own-token");
+    let ask = "GET /?token=my-own-token HTTP/1.1\r\nHost: the-machine.lan\r\nConnection: close\r\n\r\n";
+    assert_eq!(served.send(ask.as_bytes()).status, 421);
+}
+
+#[test]
+fn a_host_may_have_the_brackets_of_an_address() {
+    let place = place(1);
+    if std::net::TcpListener::bind("[::1]:0").is_ok() {
+        let served = serve(&place, "--host [::1]");
+        let ask = format!("GET / HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", served.host);
+        assert!(served.host.starts_with("[::1]:"), "{}", served.host);
+        assert_eq!(served.send(ask.as_bytes()).status, 200);
+    }
+    // A port has a flag of its own.
+    let refused = run(["view", "--host", "127.0.0.1:9000"]).arg(place.seq()).assert();
+    refused.code(1).stderr(contains("127.0.0.1:9000:8787: "));
 }

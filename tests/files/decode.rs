@@ -196,19 +196,13 @@ fn the_content_tells_the_format_not_the_name() {
     assert!(matches!(decode(folder.path().join("0005.jpg"), Channels::Luma), Err(Error::Io { .. })));
 }
 
-/// The check sum of PNG's chunks.
-fn crc32(bytes: &[u8]) -> u32 {
-    let step = |crc: u32, _| if crc & 1 == 1 { 0xEDB8_8320 ^ (crc >> 1) } else { crc >> 1 };
-    !bytes.iter().fold(!0, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
-}
-
 #[test]
 fn a_header_that_claims_too_much_is_not_believed() {
     let side = 60_000u32;
     let mut png = std::fs::read(fixture("palette.png")).unwrap();
     png[16..20].copy_from_slice(&side.to_be_bytes());
     png[20..24].copy_from_slice(&side.to_be_bytes());
-    let sum = crc32(&png[12..29]);
+    let sum = crc32fast::hash(&png[12..29]);
     png[29..33].copy_from_slice(&sum.to_be_bytes());
     let mut jpeg = std::fs::read(fixture("420.jpg")).unwrap();
     let frame_header = jpeg.windows(2).position(|pair| pair == [0xFF, 0xC0]).unwrap();
@@ -220,7 +214,6 @@ fn a_header_that_claims_too_much_is_not_believed() {
     let no_size = b"P5 0 0 255\n".to_vec();
     for (name, bytes) in [("png", png), ("jpeg", jpeg), ("bmp", bmp), ("pnm", pnm), ("zero", no_size)] {
         let said = reason(decode_bytes(&bytes, name, Channels::Luma));
-        println!("{name}: {said}");
         assert!(name == "zero" || said.contains("60000x60000"), "{name}: {said}");
     }
 }

@@ -2,8 +2,10 @@
 
 use image::RgbImage;
 use kcf_track::synth::{Scene, SceneParams};
-use kcf_track::{BBox, Error, Estimate, Evidence, Frame, FrameBuf, Params, PixelFormat, State, Tracker};
+use kcf_track::{BBox, Error, Estimate, Frame, FrameBuf, Params, PixelFormat, State, Tracker};
 use proptest::prelude::*;
+
+use crate::detectors::sound;
 
 fn scene(params: SceneParams) -> Scene {
     Scene::new(params).unwrap()
@@ -36,13 +38,6 @@ fn noise(x: usize, y: usize) -> u8 {
     (hash >> 56) as u8
 }
 
-fn sound(estimate: &Estimate, tracker: &Tracker) -> bool {
-    let Evidence { peak, psr, apce, .. } = estimate.evidence;
-    estimate.bbox.is_valid()
-        && [peak, psr, apce].iter().all(|v| v.is_finite())
-        && tracker.response().is_some_and(|response| response.values.iter().all(|v| v.is_finite()))
-}
-
 /// Width and height of the box before rotation.
 pub fn sides(now: &Estimate) -> (f64, f64) {
     let side = |c: [f64; 8], a: usize, b: usize| (c[b] - c[a]).hypot(c[b + 1] - c[a + 1]);
@@ -50,7 +45,7 @@ pub fn sides(now: &Estimate) -> (f64, f64) {
 }
 
 /// Whether the box keeps its size, or with scale its aspect ratio, within five pixels and the size of the frame.
-fn size_is_bounded(params: &Params, frame: &(usize, usize), first: &BBox, now: &Estimate) -> bool {
+pub fn size_is_bounded(params: &Params, frame: (usize, usize), first: &BBox, now: &Estimate) -> bool {
     let (w, h) = sides(now);
     if crate::scene::keeps_size(params) {
         return (w, h) == (first.w, first.h);
@@ -116,7 +111,7 @@ fn invalid_boxes_are_refused_and_the_others_tracked() {
             let distinct = first.evidence.psr > 20.0;
             let next = tracker.update(&frame).unwrap();
             assert!(sound(&next, &tracker), "{name} {bbox}: {next:?}");
-            assert!(size_is_bounded(&params, &(120, 90), &bbox, &next), "{name} {bbox}: {}", next.bbox);
+            assert!(size_is_bounded(&params, (120, 90), &bbox, &next), "{name} {bbox}: {}", next.bbox);
             // The picture is the same; the published code moves boxes of odd size by half a pixel.
             if w >= 10.0 && h >= 10.0 && distinct {
                 assert!(next.bbox.center_error(&bbox) <= 3.0, "{name} {bbox}: {}", next.bbox);
@@ -271,7 +266,7 @@ proptest! {
                 for time in 1..4 {
                     let estimate = tracker.update(&picture(time)).unwrap();
                     prop_assert!(sound(&estimate, &tracker), "{} {:?}", bbox, estimate);
-                    let bounded = size_is_bounded(&params, &(width, height), &bbox, &estimate);
+                    let bounded = size_is_bounded(&params, (width, height), &bbox, &estimate);
                     prop_assert!(bounded, "{} {:?}", bbox, estimate);
                 }
             }

@@ -4,12 +4,12 @@ use image::{Rgb, RgbImage};
 use kcf_track::machines::MachineKind;
 use kcf_track::synth::{Preset, Scene, SceneParams};
 use kcf_track::tracker::{GuardParams, WindowParams};
-use kcf_track::{BBox, Estimate, Frame, Params, Tracker};
+use kcf_track::{BBox, Frame, Params, Tracker};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 
-use crate::robustness::sides;
-use crate::scene::{Clip, with_scale};
+use crate::robustness::{sides, size_is_bounded};
+use crate::scene::{self, Clip, with_scale};
 
 fn by_filter(params: Params) -> Params {
     with_scale(params, "filter")
@@ -20,26 +20,11 @@ fn preset(name: &str) -> Params {
 }
 
 fn track(params: &Params, clip: &Clip) -> Vec<BBox> {
-    let mut tracker = Tracker::new(params.clone()).unwrap();
-    tracker.init(Frame::try_from(&clip.colour[0]).unwrap(), clip.truth[0]).unwrap();
-    let next = clip.colour[1..].iter().map(|frame| tracker.update(Frame::try_from(frame).unwrap()).unwrap().bbox);
-    std::iter::once(clip.truth[0]).chain(next).collect()
+    scene::track(params, clip.colour.iter().map(|frame| Frame::try_from(frame).unwrap()), clip.truth[0])
 }
 
 fn mean_overlap(boxes: &[BBox], clip: &Clip) -> f64 {
     boxes.iter().zip(&clip.truth).map(|(found, truth)| found.overlap(truth)).sum::<f64>() / boxes.len() as f64
-}
-
-/// Whether the box keeps its aspect ratio, is at most as large as the frame and at least five pixels wide.
-fn bounded(now: &Estimate, first: &BBox, frame: (usize, usize)) -> bool {
-    let (w, h) = sides(now);
-    let aspect = (w / h) / (first.w / first.h);
-    let size = (first.w * aspect.sqrt(), first.h / aspect.sqrt());
-    let scale = w / size.0;
-    let most = (frame.0 as f64 / size.0).min(frame.1 as f64 / size.1).max(1.0);
-    let least = (5.0 / size.0.min(size.1)).min(1.0);
-    let within = |v: f64, least: f64, most: f64| (least - 1e-9..=most + 1e-9).contains(&v);
-    now.bbox.is_valid() && within(aspect, 1.0, 1.0) && within(scale, least, most)
 }
 
 #[test]
@@ -140,7 +125,7 @@ fn the_size_does_not_run_away_on_a_uniform_target() {
                 for i in 0..pictures.len() {
                     let frame = &pictures[if round % 2 == 0 { i } else { pictures.len() - 1 - i }];
                     let found = tracker.update(Frame::try_from(frame).unwrap()).unwrap();
-                    assert!(bounded(&found, &initial, (200, 150)), "{name}, {initial}: {found:?}");
+                    assert!(size_is_bounded(&params, (200, 150), &initial, &found), "{name}, {initial}: {found:?}");
                     grown = sides(&found).0 / initial.w;
                 }
                 assert!((0.5..2.0).contains(&grown), "{name}, {initial}, round {round}: {grown}");
