@@ -1,5 +1,6 @@
 //! `kcf-track explain`: one step of the paper's tracker as a page.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -51,10 +52,8 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     }
     if args.frame <= start {
         let first = start + 1;
-        return Err(Failure::usage(format!(
-            "--frame {}: the first box is of frame {}: give {first} or more",
-            args.frame, start
-        )));
+        let reason = format!("--frame {}: the first box is of frame {start}: give {first} or more", args.frame);
+        return Err(Failure::usage(reason));
     }
     let span = Span { last: Some(args.frame), ..span };
     let mut replay: Option<Replay> = None;
@@ -71,7 +70,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
             Some(replay) if position == args.frame => {
                 let page = replay.page(&info.name, position, &frame, &shown.unwrap_or(frame))?;
                 atomic_file::write(&args.out, page.as_bytes())?;
-                println!("{}", args.out.display());
+                writeln!(std::io::stdout(), "{}", args.out.display())?;
                 return Ok(());
             }
             Some(replay) => replay.update(&frame),
