@@ -110,21 +110,12 @@ impl Exporter for Coco {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::export::tests::run;
+    use crate::export::tests::{run, written};
 
-    /// The document of some records, as frames of a video or of image files.
-    fn written(records: &[FrameRecord], path: Option<&Path>) -> Value {
-        let folder = tempfile::tempdir().unwrap();
-        let to = folder.path().join("run.json");
-        let (run, mut coco) = (run().0, Box::new(Coco::create(&to.as_path().into(), false).unwrap()));
-        for records in records.chunk_by(|a, b| a.index == b.index) {
-            coco.write(&FrameResult { path, ..FrameResult::new(&run, records) }).unwrap();
-        }
-        coco.finish(&run, &Summary::default()).unwrap();
-        serde_json::from_slice(&std::fs::read(to).unwrap()).unwrap()
+    fn document(records: &[FrameRecord]) -> Value {
+        let create = |to: &Destination| Coco::create(to, false);
+        serde_json::from_str(&written("run.json", create, (&run().0, records), &Summary::default())).unwrap()
     }
 
     #[test]
@@ -133,7 +124,7 @@ mod tests {
         let of = |record: &FrameRecord, id| FrameRecord { id: Some(id), ..record.clone() };
         let lost = FrameRecord { state: State::Lost, ..of(&records[1], 9) };
         let records = [of(&records[0], 3), of(&records[0], 9), of(&records[1], 3), lost];
-        let document = written(&records, Some(Path::new("car/0002.jpg")));
+        let document = document(&records);
         assert_eq!(document["images"].as_array().unwrap().len(), 2);
         assert_eq!(document["images"][1], json!({"id": 2, "file_name": "0002.jpg", "width": 64, "height": 48}));
         assert_eq!(document.get("videos"), None);
@@ -150,7 +141,8 @@ mod tests {
 
     #[test]
     fn images_of_a_video_name_no_files() {
-        let document = written(&run().1, None);
+        let records = run().1.into_iter().map(|record| FrameRecord { file: format!("{:06}", record.index), ..record });
+        let document = document(&records.collect::<Vec<_>>());
         assert_eq!(document["images"][1], json!({"id": 2, "video_id": 1, "frame_id": 1, "width": 64, "height": 48}));
         assert_eq!(document["videos"], json!([{"id": 1, "name": "seq/car"}]));
     }
@@ -160,7 +152,7 @@ mod tests {
         // 20 x 10 pixels around (30, 20), rotated by 30 degrees.
         let polygon = [23.8397, 10.6699, 41.1603, 20.6699, 36.1603, 29.3301, 18.8397, 19.3301];
         let bbox = BBox::new(20.9861, 13.3856, 18.0278, 13.2288);
-        let document = written(&[FrameRecord { polygon: Some(polygon), bbox, ..run().1[1].clone() }], None);
+        let document = document(&[FrameRecord { polygon: Some(polygon), bbox, ..run().1[1].clone() }]);
         let annotation = &document["annotations"][0];
         assert_eq!(annotation["segmentation"], json!([polygon]));
         assert_eq!(annotation["bbox"], json!([18.8397, 10.6699, 22.3206, 18.6602]));

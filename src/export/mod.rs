@@ -310,22 +310,15 @@ mod tests {
         let second = FrameRecord {
             index: 2,
             file: "0002.jpg".into(),
-            time: None,
-            id: None,
             bbox: BBox::new(-0.5, 21.0, 30.0, 40.25),
-            polygon: None,
             peak: Some(0.5),
             psr: Some(9.1),
-            apce: None,
             decision: Some(0.25),
             refit_kept: true,
             state: State::Tracking,
             confidence: Some(0.75),
-            long_term: None,
-            identity: None,
-            decode_ms: 2.0,
             track_ms: 0.75,
-            captured: None,
+            ..first.clone()
         };
         let targets = vec![TargetRecord::new(1, 1, first.bbox)];
         (Run::new(source, serde_json::json!({ "padding": 1.5 }), targets, false), vec![first, second])
