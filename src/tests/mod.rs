@@ -2,13 +2,12 @@
 //! whole trackers.
 
 mod fhog;
+mod kcf;
 mod properties;
 mod reference;
-mod ridge;
 #[path = "../../tests/support/scene.rs"]
 mod scene;
 mod simd_levels;
-mod steps;
 
 use crate::kernels::Kernel;
 use crate::synth::{Preset, Scene};

@@ -19,8 +19,6 @@ mod params;
 mod presets;
 mod response;
 mod scale_rotation;
-#[cfg(test)]
-mod scenes;
 mod search;
 #[cfg(feature = "neural")]
 mod siamese_search;
@@ -68,4 +66,64 @@ pub fn too_small(bbox: &BBox) -> Option<String> {
 #[cfg(feature = "cli")]
 pub fn check_start(size: (usize, usize), bbox: BBox) -> Result<()> {
     search::check_box(size, bbox)
+}
+
+#[cfg(test)]
+mod scenes {
+    //! Small pictures for the tests of this room: a textured target, as often as wanted, on textured ground.
+
+    use crate::bbox::BBox;
+    use crate::frame::Frame;
+
+    /// Side of the target in pixels.
+    pub const SIDE: f64 = 24.0;
+
+    /// A gray picture of its own pixels.
+    pub struct Picture {
+        data: Vec<u8>,
+        width: usize,
+        height: usize,
+    }
+
+    /// Smooth texture without a period, around 128.
+    fn texture(x: f64, y: f64, phase: f64) -> f64 {
+        let wave = |fx: f64, fy: f64, p: f64| (fx * x + fy * y + p + phase).sin();
+        128.0 + 45.0 * wave(0.61, 0.29, 0.0) + 35.0 * wave(-0.23, 0.83, 1.7) + 25.0 * wave(1.13, -0.91, 0.4)
+    }
+
+    impl Picture {
+        /// Ground alone, fainter and coarser than the target.
+        pub fn ground(width: usize, height: usize) -> Self {
+            let value = |x: usize, y: usize| 100.0 + 0.3 * texture(0.4 * x as f64, 0.4 * y as f64, 3.0);
+            let data = (0..width * height).map(|i| value(i % width, i / width) as u8).collect();
+            Self { data, width, height }
+        }
+
+        /// The same with the target, its corner at `corner`: between pixels as well.
+        pub fn with_target(self, corner: (f64, f64)) -> Self {
+            self.with_likeness(corner, 1.0)
+        }
+
+        /// The same with what looks like the target by that share, and else like something of its own.
+        pub fn with_likeness(mut self, (left, top): (f64, f64), share: f64) -> Self {
+            for (i, value) in self.data.iter_mut().enumerate() {
+                let (x, y) = ((i % self.width) as f64 - left, (i / self.width) as f64 - top);
+                // How much of the pixel lies in the target, whose border may lie between pixels.
+                let part = |at: f64| (at + 1.0).min(SIDE - at).clamp(0.0, 1.0);
+                let covered = part(x) * part(y);
+                let drawn = share * texture(x, y, 9.0) + (1.0 - share) * texture(y, 1.3 * x, 5.0);
+                *value = (covered * drawn + (1.0 - covered) * f64::from(*value)).round().clamp(0.0, 255.0) as u8;
+            }
+            self
+        }
+
+        pub fn frame(&self) -> Frame<'_> {
+            Frame::gray(&self.data, self.width, self.height).expect("as many pixels as it says")
+        }
+    }
+
+    /// The target's box with its corner at `(x, y)`.
+    pub fn target_at((x, y): (f64, f64)) -> BBox {
+        BBox::new(x, y, SIDE, SIDE)
+    }
 }
