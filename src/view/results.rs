@@ -157,19 +157,25 @@ struct Found {
 /// Saves the session whenever targets have changed, and once more when `stop` is cancelled.
 ///
 /// # Errors
-/// When the last attempt fails; earlier ones are said on the page, and repeated.
+/// When the last attempt fails; earlier ones are said on the page, and repeated. A file that another program has written
+/// meanwhile is kept.
 pub fn autosave(results: &Results, shared: &SharedState, path: &Path, stop: &CancelToken) -> Result<()> {
-    let (mut saved, mut due) = (None, Instant::now());
+    let written = || std::fs::metadata(path).and_then(|file| file.modified()).ok();
+    let foreign = || Error::Output { path: path.into(), reason: "another program has written it meanwhile".into() };
+    let (mut saved, mut due, mut ours) = (None, Instant::now(), written());
     loop {
         let stopping = stop.is_cancelled();
         let now = shared.look(|state| state.revision);
         if saved != Some(now) && (stopping || Instant::now() >= due) {
             let begun = Instant::now();
-            let result = results.save(shared, path);
+            let result = match written().is_none_or(|time| Some(time) == ours) {
+                true => results.save(shared, path),
+                false => Err(foreign()),
+            };
             // A long session takes a tenth of the time at most.
             due = Instant::now() + SAVE_INTERVAL.max(begun.elapsed() * 10);
             match result {
-                Ok(()) => saved = Some(now),
+                Ok(()) => (saved, ours) = (Some(now), written()),
                 Err(error) if stopping => return Err(error),
                 Err(error) => shared.change(|state| state.say(format!("the session is not saved: {error}"))),
             }

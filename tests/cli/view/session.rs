@@ -125,6 +125,15 @@ fn a_session_that_does_not_fit_is_refused_and_kept() {
     served.stands_at(1);
     served.interrupt();
     assert_eq!(place.json("new.json")["frames"].as_array().unwrap().len(), 1);
+    // What another program has written is kept.
+    let served = serve_frames(&place, &place.seq(), "--session @new.json");
+    served.step(1, 2);
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    fs::write(place.path("new.json"), "other").unwrap();
+    served.order(json!({ "do": "end", "target": 1, "position": 2 }));
+    let (code, said) = served.interrupt();
+    assert!(code == Some(1) && said.contains("another program"), "{said}");
+    assert_eq!(place.read("new.json"), "other");
 }
 
 #[test]
