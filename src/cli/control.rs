@@ -13,7 +13,7 @@ use crate::media::Item;
 use crate::run::{Command, MAX_TARGETS, Pilot, Session};
 use crate::tracker::check_start;
 
-/// Bytes of the longest line; a longer one is read as several, which are refused.
+/// Bytes of the longest line; a longer one is refused.
 const MAX_LINE: u64 = 4096;
 
 /// Lines that wait for the next frame; more wait in the pipe.
@@ -147,14 +147,16 @@ fn read_lines(mut input: impl BufRead, lines: &SyncSender<Line>, quit: &CancelTo
         line.clear();
         match input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
-            // The rest of a line that is too long is no command.
-            Ok(_) if !line.ends_with(b"\n") => drop(input.skip_until(b'\n')),
             Ok(_) => {}
         }
-        if line.trim_ascii().is_empty() {
+        let command = if line.len() as u64 == MAX_LINE && !line.ends_with(b"\n") {
+            drop(input.skip_until(b'\n'));
+            Err(format!("it is longer than {MAX_LINE} bytes"))
+        } else if line.trim_ascii().is_empty() {
             continue;
-        }
-        let command = Command::parse(&line);
+        } else {
+            Command::parse(&line)
+        };
         if command == Ok(Command::Quit) {
             return quit.cancel();
         }
@@ -175,9 +177,11 @@ mod tests {
         let (sender, lines) = sync_channel(9);
         let quit = CancelToken::default();
         read_lines(text.as_bytes(), &sender, &quit);
-        let lines: Vec<_> = lines.try_iter().map(|(number, line)| (number, line.ok())).collect();
+        let mut lines: Vec<_> = lines.try_iter().collect();
+        assert_eq!(lines.remove(1), (3, Err("it is longer than 4096 bytes".into())));
         let end = Command::End { target: 1, position: None };
-        assert_eq!(lines, [(2, None), (3, None), (4, Some(end))]);
+        assert_eq!(lines.remove(1), (4, Ok(end)));
+        assert!(lines[0].0 == 2 && lines[0].1.is_err());
         assert!(quit.is_cancelled());
     }
 }

@@ -129,6 +129,11 @@ impl OutputArgs {
             let form = form.map_err(|error| Failure::usage(format!("--out {}: {error}", path.display())))?;
             all.push(("--out", form, path.as_path().into()));
         }
+        if let Some(to) = self.overlay.as_ref().filter(|to| Form::of(to.path(), several) != Ok(Form::Overlay)) {
+            let path = to.path().display();
+            let reason = "the ending must be that of a video, as .mp4, or none for a folder";
+            return Err(Failure::usage(format!("--overlay {path}: {reason}")));
+        }
         if several && all.iter().any(|(flag, ..)| *flag == "--otb") {
             return Err(Failure::usage("--otb has no place for several targets: use --mot"));
         }

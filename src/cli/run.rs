@@ -32,8 +32,9 @@ pub struct RunConfig<'a> {
     /// The targets, and whether outputs name them by their ids.
     pub targets: Vec<TargetRecord>,
     pub named: bool,
-    /// Whether boxes were given, rather than taken from the truth.
+    /// Whether boxes were given, rather than taken from the truth, and the last frame of one.
     pub given: bool,
+    pub last_given: Option<usize>,
     /// A tracker without a target, which every target gets a copy of, and its settings.
     pub tracker: &'a Tracker,
     pub parameters: Value,
@@ -91,6 +92,14 @@ impl RunConfig<'_> {
         };
         if let (Ok(()), Some(end)) = (&result, self.span.last.filter(|&end| last < end && !self.quit.is_cancelled())) {
             progress.warn(&format!("the frames end with {last}, before --end {end}"));
+        } else if let Some(frame) = self.last_given.filter(|&frame| frame > last && self.args.end.is_none())
+            && result.is_ok()
+            && !self.quit.is_cancelled()
+        {
+            progress.warn(&format!("the frames end with {last}, before the box of frame {frame}"));
+        }
+        if result.is_ok() && journal.frames() == 0 {
+            progress.warn("no target was given, so nothing is written");
         }
         let (summary, finished) = journal.finish(result.as_ref().err().map(Failure::reason));
         match (result, finished) {

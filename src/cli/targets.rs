@@ -212,6 +212,11 @@ impl Targets {
         self.wanted.iter().map(TargetRecord::start).min().filter(|&first| first > 0)
     }
 
+    /// The last frame in which a box is given.
+    pub fn last(&self) -> Option<usize> {
+        self.wanted.iter().flat_map(TargetRecord::boxes).map(|(frame, _)| frame).max()
+    }
+
     /// The targets of a run of `span`, without what is given behind its end; without any, the target of the truth.
     ///
     /// # Errors

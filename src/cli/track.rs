@@ -42,7 +42,7 @@ pub struct TrackArgs {
     pub start: Option<Position>,
     /// Last frame, from 1, or its time [default: the last]
     #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
-    end: Option<Position>,
+    pub end: Option<Position>,
     /// Ground truth, in place of the file beside the frames
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
@@ -170,6 +170,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         targets,
         named: wanted.named,
         given: !wanted.is_empty(),
+        last_given: wanted.last(),
         tracker: &tracker,
         parameters: resolved.params.document(&resolved.preset),
         cancel,

@@ -45,8 +45,9 @@ fn each_target_is_tracked_as_if_it_were_alone() {
 fn later_boxes_of_a_target_correct_it() {
     let place = place(8);
     let [a, b, _] = BOXES;
-    std::fs::write(place.path("given.csv"), format!("4,5,{b}\n4,1,{a},\"car\",\n")).unwrap();
-    place.run("--init-file @given.csv --json @corrected.json -q").assert().success();
+    std::fs::write(place.path("given.csv"), format!("4,5,{b}\n4,1,{a},\"car\",\n4,9,{a}\n")).unwrap();
+    let done = place.run("--init-file @given.csv --json @corrected.json -q").assert().success();
+    done.stderr(contains("the frames end with 8, before the box of frame 9"));
     let corrected = place.json("corrected.json");
     assert_eq!(corrected["targets"][0]["class"], "car");
     assert_eq!(corrected["summary"]["states"]["initial"], 2);

@@ -83,6 +83,7 @@ fn errors_of_settings_name_the_setting_and_write_nothing() {
         ("--init 1,2,3", "--init"),
         ("--init 1,2,-3,4", "--init"),
         ("--inset --init 40,30,24,32", "--overlay"),
+        ("--overlay @seen.mpg --init 40,30,24,32", "as .mp4"),
     ] {
         let done = place.run(&format!("--csv @a.csv {line}")).assert().code(2).stdout("");
         let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();

@@ -30,7 +30,7 @@ pub(super) fn failures(evaluation: &Evaluation, evaluated: &Evaluated, tracker: 
     let mut text = match worst.is_empty() {
         true => {
             let tracker = escape(tracker);
-            format!("<p>{tracker} covers the target at least half of the time in every sequence of its own.</p>\n")
+            format!("<p>{tracker} covers the target at least half of the time in each of its sequences.</p>\n")
         }
         false => format!(
             "<p>The sequences on which <b>{}</b> does worst.<span class=\"key t\"></span>label<span class=\"key \
