@@ -191,13 +191,13 @@ def _too_late(name: str, position: int, length: int) -> SettingError:
 def _numbered(frames: Iterable[Any], first: int, last: int | None, color: bool, order: Order) -> Iterator[Item]:
     rest = iter(frames)
     index = 0
-    while last is None or index < last:
+    while last is None or index < max(first, last):
         begun = time.perf_counter()
         try:
             given = next(rest)
         except StopIteration:
-            if 1 < first and index < first:
-                raise _too_late("start", first, index) from None
+            if index < first:
+                raise (FormatError("the source has no frame") if index == 0 else _too_late("start", first, index)) from None
             return
         index += 1
         if index >= first:

@@ -86,7 +86,6 @@ def test_the_ending_is_the_format(noise, tmp_path):
     for classes in ("car", ["car", "sign"]):
         with pytest.raises(SettingError, match="one name for each target"):
             track(moving(noise, 2), BOX, classes=classes)
-    track([], BOX).save(tmp_path / "none.jsonl")
     with pytest.raises(OSError, match="no/such"):
         run.save("no/such/folder/a.json")
 

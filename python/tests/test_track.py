@@ -90,7 +90,10 @@ def test_wrong_sources_and_boxes_are_refused(noise, demo, tmp_path):
         track(demo, settings={"nothing": 1})
     with pytest.raises(TypeError, match="paddin"):
         track(demo, paddin=1)
-    assert list(track([], BOX)) == []
+    with pytest.raises(FormatError, match="no frame"):
+        track(iter([]), BOX).finish()
+    with pytest.raises(FormatError, match="no frame"):
+        track([], BOX).finish()
     for box in ("1,2,3,4", ("60", "40", "30", "24"), ("a", 1, 2, 3)):
         with pytest.raises(TypeError, match="four numbers"):
             track([noise], box)
