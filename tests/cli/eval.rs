@@ -170,7 +170,7 @@ fn settings_of_one_preset_stand_in_one_report() {
     names.sort_by_key(ToString::to_string);
     assert_eq!(names, ["linear", "paper", "wide"]);
     let page = String::from_utf8(read(&out, "report.html")).unwrap();
-    assert_eq!(page.matches("at least half of the time in every sequence").count(), 3, "failures of every tracker");
+    assert_eq!(page.matches("at least half of the time in each of its").count(), 3, "failures of every tracker");
     assert!(!read(&out, "attributes.csv").is_empty());
     for (settings, said) in [
         ("a=nothing", "tracker a"),
