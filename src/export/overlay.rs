@@ -310,11 +310,13 @@ fn labels<'a>(picture: &mut RgbImage, records: impl Iterator<Item = &'a FrameRec
     let line = stroke(picture);
     let known: Vec<_> = records.filter_map(|record| Some((record, record.finite_box()?))).collect();
     let size = (picture.width().min(picture.height()) as f32 / 28.0).clamp(11.0, 90.0);
+    let mut placed = Vec::new();
     for (record, bbox) in &known {
         let words = label(record);
         let (width, height) = text_size(size, font, &words);
         let extent = [width, height].map(|side| i32::try_from(side).unwrap_or(i32::MAX / 4) + 2 * MARGIN);
-        let area = place(bbox, extent, picture.dimensions(), line);
+        let area = place(bbox, extent, picture.dimensions(), line, &placed);
+        placed.push(area);
         darken(picture, area);
         draw_text_mut(picture, TEXT, area[0] + MARGIN, area[1] + MARGIN, size, font, &words);
     }
@@ -326,8 +328,9 @@ fn label(record: &FrameRecord) -> String {
     format!("{} {}{confidence}", record.id.unwrap_or(1), record.state)
 }
 
-/// Left, top, right and bottom of a label, the last two exclusive: above the box, or in it if there is no space above.
-fn place(bbox: &BBox, [width, height]: [i32; 2], picture: (u32, u32), line: i32) -> [i32; 4] {
+/// Left, top, right and bottom of a label, the last two exclusive: above the box, or in it if there is no space above, and
+/// above `others` that it would cover.
+fn place(bbox: &BBox, [width, height]: [i32; 2], picture: (u32, u32), line: i32, others: &[[i32; 4]]) -> [i32; 4] {
     let pixel = |edge: f64| edge.clamp(-1e8, 1e8) as i32;
     let above = pixel(bbox.y) - line - 1 - height;
     let top = if above >= 0 { above } else { pixel(bbox.y) + line + 1 };
@@ -335,7 +338,13 @@ fn place(bbox: &BBox, [width, height]: [i32; 2], picture: (u32, u32), line: i32)
     let inside = |at: i32, side: u32, length: i32| {
         at.clamp(0, i32::try_from(side).unwrap_or(i32::MAX).saturating_sub(length).max(0))
     };
-    let (left, top) = (inside(pixel(bbox.x), picture.0, width), inside(top, picture.1, height));
+    let (left, mut top) = (inside(pixel(bbox.x), picture.0, width), inside(top, picture.1, height));
+    let covers = |at: &[i32; 4], top: i32| {
+        at[0] < left + width && left < at[2] && at[1] < top + height && top < at[3] && at[1] >= height
+    };
+    while let Some(other) = others.iter().find(|other| covers(other, top)) {
+        top = other[1] - height;
+    }
     [left, top, left + width, top + height]
 }
 

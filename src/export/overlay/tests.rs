@@ -226,7 +226,7 @@ fn a_crop_keeps_a_jittering_target_in_the_middle() {
 }
 
 #[test]
-fn labels_stay_inside() {
+fn labels_stay_inside_and_beside_each_other() {
     for (x, y, expected) in [
         (60.0, 40.0, [60, 25, 110, 37]),
         (0.0, 0.0, [0, 3, 50, 15]),
@@ -234,8 +234,11 @@ fn labels_stay_inside() {
         (-1e300, 1e300, [0, 88, 50, 100]),
         (1e300, -1e300, [150, 0, 200, 12]),
     ] {
-        assert_eq!(place(&BBox::new(x, y, 10.0, 10.0), [50, 12], (200, 100), 2), expected, "{x}, {y}");
+        assert_eq!(place(&BBox::new(x, y, 10.0, 10.0), [50, 12], (200, 100), 2, &[]), expected, "{x}, {y}");
     }
+    let others = [[60, 13, 110, 25], [60, 25, 110, 37], [0, 0, 50, 12]];
+    assert_eq!(place(&BBox::new(70.0, 40.0, 10.0, 10.0), [50, 12], (200, 100), 2, &others), [70, 1, 120, 13]);
+    assert_eq!(place(&BBox::new(9.0, 16.0, 10.0, 10.0), [50, 12], (200, 100), 2, &others), [9, 1, 59, 13]);
 }
 
 #[test]
