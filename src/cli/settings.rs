@@ -1,5 +1,6 @@
 //! The settings of a tracker on the command line.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -8,7 +9,6 @@ use serde_json::Value;
 
 use super::Failure;
 use crate::Params;
-use crate::error::Error;
 
 /// A preset and what changes it.
 #[derive(Clone, Debug, Default, Args)]
@@ -125,8 +125,5 @@ impl SettingsArgs {
 /// # Errors
 /// When nothing can be written to the standard output.
 pub fn print(resolved: &Resolved) -> Result<(), Failure> {
-    use std::io::Write;
-    let text = resolved.params.to_toml(&resolved.preset);
-    let written = std::io::stdout().lock().write_all(text.as_bytes());
-    written.map_err(|source| Failure::from(Error::Output { path: "-".into(), reason: source.to_string() }))
+    Ok(std::io::stdout().write_all(resolved.params.to_toml(&resolved.preset).as_bytes())?)
 }

@@ -123,6 +123,11 @@ fn a_reader_that_goes_away_ends_the_run_quietly() {
         let (code, said) = ended(child, LIMIT);
         assert!(code == Some(0) && !said.contains("error") && !said.contains("panic"), "{flag}: {said}");
     }
+    // One that is away before the first word.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let child = spawnable().arg("--print-config").stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+    assert_eq!(ended(child, LIMIT), (Some(0), String::new()));
 }
 
 #[test]
