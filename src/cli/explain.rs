@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Failure;
 use super::settings::{self, SettingsArgs};
-use super::source;
+use super::source::{self, RangeArgs};
 use super::targets::TargetArgs;
 use crate::Error;
 use crate::atomic_file;
@@ -41,7 +41,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let (source, _) = source::open(&args.source, OpenOptions::default(), args.targets.is_empty(), &cancel)?;
     let info = source.info();
     let wanted = args.targets.read(info)?;
-    let span = source::span(source.as_ref(), None, None, wanted.first(), &cancel)?;
+    let span = source::span(source.as_ref(), RangeArgs::default(), wanted.first(), &cancel)?;
     let Some((start, bbox)) =
         wanted.within(span, info, " or --init-file FILE")?.first().and_then(|target| target.boxes().next())
     else {

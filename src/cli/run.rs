@@ -79,7 +79,7 @@ impl RunConfig<'_> {
             Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
             Ok(_) if cancel.is_cancelled() => Err(Failure::Interrupted),
             Ok(End::Complete) if last == 0 && !self.quit.is_cancelled() => {
-                Err(no_frame(self.source.info(), self.span, self.args.start.is_some()))
+                Err(no_frame(self.source.info(), self.span, self.args.range.start.is_some()))
             }
             Ok(End::Complete | End::Stopped) => match session.waiting().next() {
                 Some((target, start)) => Err(Failure::failed(format!(
@@ -92,7 +92,7 @@ impl RunConfig<'_> {
         };
         if let (Ok(()), Some(end)) = (&result, self.span.last.filter(|&end| last < end && !self.quit.is_cancelled())) {
             progress.warn(&format!("the frames end with {last}, before --end {end}"));
-        } else if let Some(frame) = self.last_given.filter(|&frame| frame > last && self.args.end.is_none())
+        } else if let Some(frame) = self.last_given.filter(|&frame| frame > last && self.args.range.end.is_none())
             && result.is_ok()
             && !self.quit.is_cancelled()
         {

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use clap::Args;
+
 use super::Failure;
 use super::targets::Targets;
 use crate::cancel::CancelToken;
@@ -85,14 +87,26 @@ impl FromStr for Position {
     }
 }
 
+/// A part of the frames.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct RangeArgs {
+    /// First frame (from 1) or its time, as in 80.5s or 00:01:20.5
+    ///
+    /// The default is the first frame with truth, else 1.
+    #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
+    pub start: Option<Position>,
+    /// Last frame, from 1, or its time [default: the last]
+    #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
+    pub end: Option<Position>,
+}
+
 /// The frames from `--start` to `--end`. Without a start it is `first`; without that, the source's own.
 ///
 /// # Errors
 /// Wrong usage for times of a source whose frames have none, and for frames that do not exist.
 pub fn span(
     source: &dyn Source,
-    start: Option<Position>,
-    end: Option<Position>,
+    RangeArgs { start, end }: RangeArgs,
     first: Option<usize>,
     cancel: &CancelToken,
 ) -> Result<Span, Failure> {
@@ -164,7 +178,7 @@ pub fn warnings(
     span: Span,
     wanted: &Targets,
     targets: &[TargetRecord],
-    (start, end): (Option<Position>, Option<Position>),
+    RangeArgs { start, end }: RangeArgs,
 ) -> Vec<String> {
     let mut all = info.warnings.clone();
     for target in targets {

@@ -11,7 +11,7 @@ use super::failure::watch_signals;
 use super::outputs::OutputArgs;
 use super::run::{self, Progress, RunConfig};
 use super::settings::{self, SettingsArgs};
-use super::source::{self, Position};
+use super::source::{self, RangeArgs};
 use super::targets::TargetArgs;
 use super::view::pick;
 use crate::Tracker;
@@ -35,14 +35,8 @@ pub struct TrackArgs {
     /// Draw the first box on a page in the browser
     #[arg(long, conflicts_with_all = ["init", "init_file"])]
     pick: bool,
-    /// First frame (from 1) or its time, as in 80.5s or 00:01:20.5
-    ///
-    /// The default is the first frame with truth, else 1.
-    #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
-    pub start: Option<Position>,
-    /// Last frame, from 1, or its time [default: the last]
-    #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
-    pub end: Option<Position>,
+    #[command(flatten)]
+    pub range: RangeArgs,
     /// Ground truth, in place of the file beside the frames
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
@@ -110,7 +104,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let info = source.info();
     let mut wanted = args.targets.read(info)?;
     wanted.named |= args.commands.is_some();
-    let span = source::span(source.as_ref(), args.start, args.end, wanted.first(), &cancel);
+    let span = source::span(source.as_ref(), args.range, wanted.first(), &cancel);
     let span = span.map_err(|failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure })?;
     if args.latest && (!info.live || wanted.first().is_some_and(|first| first != span.first)) {
         let what = if info.live {
@@ -141,7 +135,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
             (vec![TargetRecord::new(1, span.first, bbox)], begun)
         }
     };
-    warnings.extend(source::warnings(info, span, &wanted, &targets, (args.start, args.end)));
+    warnings.extend(source::warnings(info, span, &wanted, &targets, args.range));
     warnings.extend(outputs.id_warning(&targets));
     let to_stdout = outputs.uses_stdout();
     // Rows on a terminal are progress enough.

@@ -10,7 +10,7 @@ use clap::Args;
 use super::Failure;
 use super::failure::watch_signals;
 use super::settings::{self, Resolved, SettingsArgs};
-use super::source::{self, Position};
+use super::source::{self, RangeArgs};
 use super::targets::{TargetArgs, frame_size};
 use crate::Params;
 use crate::bbox::BBox;
@@ -43,12 +43,8 @@ pub struct ViewArgs {
     address: Address,
     #[command(flatten)]
     targets: TargetArgs,
-    /// First frame (from 1) or its time, as in 80.5s or 00:01:20.5 [default: the first with truth, else 1]
-    #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
-    start: Option<Position>,
-    /// Last frame, from 1, or its time [default: the last]
-    #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
-    end: Option<Position>,
+    #[command(flatten)]
+    range: RangeArgs,
     /// Document that is opened, if it is there, and saved while you work; of several clips a folder
     ///
     /// It has the form of --json, and --init-file reads it too. Its settings hold unless others are given.
@@ -155,7 +151,7 @@ fn serve(
     }
     let info = source.info();
     let wanted = args.targets.read(info)?;
-    let span = source::span(source.as_ref(), args.start, args.end, None, cancel)?;
+    let span = source::span(source.as_ref(), args.range, None, cancel)?;
     let (path, size) = (given.to_string_lossy().into_owned(), frame_size(info));
     if let (Some(file), Some(session)) = (session_path, &session) {
         let wrong = |reason| Failure::usage(format!("--session {}: {reason}", file.display()));
@@ -172,7 +168,7 @@ fn serve(
         checked.map_err(|error| Failure::usage(format!("target {}: {error}", target.id)))?;
     }
     let mut err = std::io::stderr();
-    warnings.extend(source::warnings(info, span, &wanted, &initial, (args.start, args.end)));
+    warnings.extend(source::warnings(info, span, &wanted, &initial, args.range));
     for warning in warnings.iter().filter(|_| args.quiet == 0) {
         let _ = writeln!(err, "warning: {warning}");
     }

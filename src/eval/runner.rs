@@ -69,19 +69,18 @@ impl Preset {
     pub fn changed(preset: &str, params: Params) -> Result<Self> {
         params.check()?;
         let base = Params::preset(preset).unwrap_or_default();
-        let mut name = preset.to_owned();
-        if params.search.detector() != base.search.detector() {
-            name += &format!("+{}", params.search.detector());
+        // The parts of a new detector or guard: their settings are not listed again.
+        let (detector, mut name) = (params.search.detector(), preset.to_owned());
+        let is_other = detector != base.search.detector();
+        if is_other {
+            name += &format!("+{detector}");
         }
-        match &params.guard {
-            Some(guard) if base.guard.is_none() => name += &format!("+guard-{}", guard.windows.machine.kind()),
-            _ => {}
+        if let (Some(guard), None) = (&params.guard, &base.guard) {
+            name += &format!("+guard-{}", guard.windows.machine.kind());
         }
-        // The parts above name a new detector or guard; their settings are not listed again.
-        let detector = params.search.detector() != base.search.detector();
         // The name leaves out the network's folder.
         let is_named = |path: &str| {
-            detector && path.starts_with("search")
+            is_other && path.starts_with("search")
                 || base.guard.is_none() && path.starts_with("guard")
                 || path.ends_with(".model")
         };
