@@ -40,8 +40,6 @@ pub struct ViewArgs {
     #[arg(value_name = "SRC", required_unless_present = "print_config")]
     source: Option<PathBuf>,
     #[command(flatten)]
-    address: Address,
-    #[command(flatten)]
     targets: TargetArgs,
     #[command(flatten)]
     range: RangeArgs,
@@ -53,14 +51,17 @@ pub struct ViewArgs {
     /// Play at once
     #[arg(long)]
     play: bool,
+    /// Print no warnings
+    #[arg(long, short, action = clap::ArgAction::Count)]
+    quiet: u8,
+    // These have help headings, which cover all that follows.
+    #[command(flatten)]
+    address: Address,
     /// Preset to start from [default: robust]
     #[arg(long, short, value_name = "NAME", value_parser = settings::preset_names(), help_heading = "Settings")]
     preset: Option<String>,
     #[command(flatten)]
     settings: SettingsArgs,
-    /// Print no warnings
-    #[arg(long, short, action = clap::ArgAction::Count)]
-    quiet: u8,
 }
 
 /// Serves the page until a signal ends it. The exit code names the signal.
