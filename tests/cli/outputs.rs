@@ -238,8 +238,7 @@ fn no_input_is_overwritten() {
     let place = place(4);
     fs::write(place.path("targets.csv"), "1,1,40,30,24,32\n").unwrap();
     fs::write(place.path("my.toml"), "preset = \"fast\"\n").unwrap();
-    let (header, frames) = crate::stream::frames(&place, 1);
-    fs::write(place.path("clip.y4m"), [header, frames.concat()].concat()).unwrap();
+    fs::write(place.path("clip.y4m"), crate::stream::stream(&place, 1)).unwrap();
     for (line, input) in [
         ("@seq --otb", "seq/groundtruth_rect.txt"),
         ("@seq --csv", "seq/img/0002.png"),
@@ -250,14 +249,9 @@ fn no_input_is_overwritten() {
     ] {
         let file = place.path(input);
         let before = fs::read(&file).ok();
-        let words = line.split(' ').map(|word| word.strip_prefix('@').map_or(word.into(), |name| place.path(name)));
+        let done = run(place.words(line)).arg(&file).assert().code(2).stdout("");
         let name = input.rsplit('/').next().unwrap();
-        run(words)
-            .arg(&file)
-            .assert()
-            .code(2)
-            .stdout("")
-            .stderr(contains(name).and(contains(": this ").or(contains("reads this file"))));
+        done.stderr(contains(name).and(contains(": this ").or(contains("reads this file"))));
         assert_eq!(fs::read(&file).ok(), before, "{line}");
     }
     // An image beside the frames becomes a frame of the next run; a table does not.
