@@ -304,10 +304,12 @@ impl Engine {
         let confidence = if detection.seen { confidence } else { 0.0 };
         detection.evidence.confidence = Some(confidence as f32);
         let states = self.states.as_mut()?;
-        Some(match detection.seen {
+        let state = match detection.seen {
             true => states.update(confidence, detection.evidence.long_term, detection.evidence.identity),
             false => states.update_unseen(),
-        })
+        };
+        detection.evidence.confidence = Some(states.confidence() as f32);
+        Some(state)
     }
 
     /// The detection of a lost target, once it was found in enough frames in a row.

@@ -134,7 +134,7 @@ settings! {
         tracking_from: f64 = 0.8, Within(0.0, 1.0);
         /// Confidence below which a tracked target is `uncertain`
         tracking_until: f64 = 0.5, Within(0.0, 1.0);
-        /// Confidence below which a frame does not show the target
+        /// Confidence below which a frame by itself does not show the target
         lost_below: f64 = 0.2, Within(0.0, 1.0);
         /// Frames in a row without the target until it is `lost`
         lost_after: usize = 3, Within(1.0, 1e6);

@@ -105,7 +105,8 @@ pub struct Evidence {
     #[cfg(feature = "neural")]
     pub similarity: Option<f32>,
     /// The probability that the box overlaps the target by more than half: a calibration, fitted to sequences with
-    /// truth. `None` of a search that has none, and of the box that was given.
+    /// truth. Where states are made of it, the frames before count half. `None` of a search that has none, and of the box
+    /// that was given.
     pub confidence: Option<f32>,
     /// Whether the machine could not be fitted to this frame, so that its earlier decision function stays.
     pub refit_kept: bool,
