@@ -1,8 +1,5 @@
 //! The search on rendered frames, and on input that nobody would give it.
 
-mod learning;
-mod settling;
-
 use super::*;
 use crate::frame::luma;
 use crate::tracker::params::{IdentityMachineParams, RotationFilterParams};
@@ -192,4 +189,136 @@ fn there_is_nothing_to_search_in_a_plain_picture() {
     assert!(!found.seen && found.pose == Pose::of(BOX));
     // It has learned nothing of that.
     assert!(run.step(&view(&rgb)).seen && run.bbox().overlap(&BOX) > 0.9);
+}
+
+// When a frame is learned, from which area, at which size and how much.
+
+/// A target around `(80, 70)`, seen `scale` times as large as at first.
+fn grown(scale: f64) -> Vec<u8> {
+    frame((80.0, 70.0), scale, 0.0)
+}
+
+/// A search that has learned its first frame.
+fn run(params: &BackgroundParams) -> Run {
+    Run::new(params, &view(&grown(1.0)), BOX)
+}
+
+#[test]
+fn every_frame_is_learned_at_first_and_then_one_of_so_many() {
+    let still = grown(1.0);
+    for (warmup_frames, interval, learned) in [(2, 4, &[1, 2, 4, 8][..]), (0, 3, &[3, 6]), (3, 100, &[1, 2, 3])] {
+        let mut run = run(&BackgroundParams { warmup_frames, interval, ..plain() });
+        let changes = |_: &usize| {
+            let before = run.search.filter.spectrum();
+            run.step(&view(&still));
+            before != run.search.filter.spectrum()
+        };
+        assert_eq!((1..9).filter(changes).collect::<Vec<_>>(), learned, "{warmup_frames}, {interval}");
+    }
+}
+
+#[test]
+fn an_area_is_reused_where_the_target_has_hardly_moved_and_not_turned() {
+    let still = grown(1.0);
+    for (shift, angle, reused) in [
+        ((0.0, 0.0), 0.0, true),
+        ((0.9, -0.9), 0.0, true),
+        ((1.1, 0.0), 0.0, false),
+        ((0.0, -1.1), 0.0, false),
+        ((0.0, 0.0), 0.1, false),
+    ] {
+        let mut run = run(&turning());
+        let found = run.search.detect(&view(&still), run.pose).pose;
+        let at = Pose { angle, ..found.at(run.search.view.in_frame(shift)) };
+        run.search.learn(&view(&still), at, &Evidence::default(), None);
+        assert_eq!(run.search.view.pose, if reused { run.pose } else { at }, "{shift:?}, {angle}");
+    }
+}
+
+#[test]
+fn a_lost_challenge_changes_nothing() {
+    let never = RotationParams::Filter(RotationFilterParams { min_turn: 0.0, margin: 0.99, ..Default::default() });
+    let next = frame((82.0, 71.0), 1.0, 0.0);
+    let learned = |rotation: RotationParams| {
+        let mut run = run(&BackgroundParams { rotation, ..plain() });
+        let Detection { pose: found, evidence, .. } = run.search.detect(&view(&next), run.pose);
+        // So that both cut the target's area anew.
+        run.search.view_is_current &= run.search.params.rotation != RotationParams::None;
+        run.search.learn(&view(&next), found, &evidence, None);
+        (found, evidence.identity, run.search.filter.spectrum())
+    };
+    assert!(learned(never) == learned(RotationParams::None));
+}
+
+/// It may be the background, or a target that has turned.
+#[test]
+fn a_place_that_the_identity_denies_is_learned_slowly() {
+    let (rgb, empty) = (grown(1.0), frame((-200.0, -200.0), 1.0, 0.0));
+    let moved = |deny_below: f64| {
+        let identity = IdentityParams::Krr(IdentityMachineParams { deny_below, ..Default::default() });
+        let mut run = run(&BackgroundParams { identity, ..plain() });
+        (0..12).for_each(|_| _ = run.step(&view(&rgb)));
+        let before = run.search.filter.spectrum();
+        let answer = run.step(&view(&empty)).evidence.identity;
+        assert!(answer.is_some_and(|answer| answer < -0.3), "{answer:?}");
+        before.iter().zip(run.search.filter.spectrum()).map(|(a, b)| (b - a).powi(2)).sum::<f32>().sqrt()
+    };
+    let (denied, taken) = (moved(-0.3), moved(-10.0));
+    assert!(denied > 0.0 && denied < 0.7 * taken, "{denied}, {taken}");
+}
+
+// From the best place to a pose: what of a turn, a size and a place is accepted.
+
+#[test]
+fn a_turn_is_believed_if_it_is_large_enough_and_the_answer_better_by_the_margin() {
+    let turn = 20f64.to_radians();
+    let turned = frame((80.0, 70.0), 1.0, turn);
+    let angle = |min_turn: f64, margin: f64| {
+        let rotation =
+            RotationParams::Filter(RotationFilterParams { min_turn, margin, ..RotationFilterParams::default() });
+        let mut run = Run::new(&BackgroundParams { rotation, ..plain() }, &view(&frame((80.0, 70.0), 1.0, 0.0)), BOX);
+        run.search.detect(&view(&turned), run.pose).pose.angle
+    };
+    let accepted = angle(4.0, 0.05);
+    assert!((accepted - turn).abs() < 0.15, "{accepted}");
+    let found = accepted.to_degrees();
+    assert_eq!([(found + 0.1, 0.05), (4.0, 0.99)].map(|(min_turn, margin)| angle(min_turn, margin)), [0.0; 2]);
+    assert_eq!(angle(found - 0.1, 0.05), accepted);
+}
+
+/// Wherever a search begins, as in an area that a guard has chosen.
+#[test]
+fn a_size_stays_within_its_limits() {
+    let still = frame((80.0, 70.0), 1.0, 0.0);
+    let params = BackgroundParams { rotation: RotationParams::None, ..Default::default() };
+    for (scale, limit) in [(0.1, 5.0 / 24.0), (12.0, WIDTH as f64 / 30.0)] {
+        let mut run = Run::new(&params, &view(&still), BOX);
+        let found = run.search.detect(&view(&still), Pose { scale, ..run.pose });
+        assert!(found.seen);
+        assert_eq!(found.pose.scale, limit);
+    }
+}
+
+/// Its box may: what is left of the target can still be seen.
+#[test]
+fn the_middle_of_a_target_leaves_no_frame() {
+    let (w, h) = (WIDTH as f64, HEIGHT as f64);
+    // From just within the frame to just outside it; from outside it goes no farther, but comes back.
+    for (from, to, said) in [
+        ((4.0, 70.0), (-4.0, 70.0), (0.0, 70.0)),
+        ((w - 4.0, 70.0), (w + 4.0, 70.0), (w, 70.0)),
+        ((80.0, 4.0), (80.0, -4.0), (80.0, 0.0)),
+        ((80.0, h - 4.0), (80.0, h + 4.0), (80.0, h)),
+        ((-3.0, 70.0), (-9.0, 70.0), (-3.0, 70.0)),
+        ((-3.0, 70.0), (4.0, 70.0), (4.0, 70.0)),
+    ] {
+        let bbox = BBox::new(from.0 - 15.0, from.1 - 12.0, 30.0, 24.0);
+        let mut run = Run::new(&plain(), &view(&frame(from, 1.0, 0.0)), bbox);
+        let found = run.search.detect(&view(&frame(to, 1.0, 0.0)), run.pose).pose.center;
+        let (dx, dy) = (found.0 - said.0, found.1 - said.1);
+        assert!(dx.abs().max(dy.abs()) < 1.5, "{found:?} from {from:?} to {to:?}");
+        // To the very border.
+        let beyond = to.0 != said.0 && dx != 0.0 || to.1 != said.1 && dy != 0.0;
+        assert!(!beyond, "{found:?} from {from:?} to {to:?}");
+    }
 }
