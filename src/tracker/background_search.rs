@@ -297,7 +297,8 @@ impl BackgroundSearch {
         self.frames <= self.params.warmup_frames
     }
 
-    /// Learns the target at `pose`. The filter is held near the one before by `hold` times what it usually is.
+    /// Learns the target at `pose`. The filter is held near the one before by `hold` times what it usually is; where that
+    /// is above 1, the identity does not learn.
     fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, hold: f64, certain: bool) -> bool {
         let shift = self.view.shift_of(pose.center);
         let near = shift.0.abs().max(shift.1.abs()) <= self.params.reuse_shift;
@@ -314,7 +315,8 @@ impl BackgroundSearch {
             self.filter.learn();
             (self.view.point((0.0, 0.0)), 1.0)
         };
-        if let Some(identity) = &mut self.identity {
+        // It would come to accept what covers the target.
+        if let Some(identity) = self.identity.as_mut().filter(|_| hold <= 1.0) {
             identity.learn(self.view.features(), self.view.shift_at(center), certain);
         }
         if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {

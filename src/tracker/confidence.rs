@@ -269,11 +269,11 @@ impl StateMachine {
         if self.sure { State::Tracking } else { State::Uncertain }
     }
 
-    /// The state of a frame with nothing to see where the target is expected. It does not change the baseline.
+    /// The state of a frame with nothing to see where the target is expected. It says nothing of the frames after it.
     pub fn update_unseen(&mut self) -> State {
-        let baseline = self.baseline;
+        let (baseline, odds) = (self.baseline, self.odds);
         self.update(0.0, baseline.and(Some(0.0)), None);
-        self.baseline = baseline;
+        (self.baseline, self.odds, self.confidence) = (baseline, odds, 0.0);
         State::Lost
     }
 
@@ -410,6 +410,9 @@ mod tests {
         assert!((machine.confidence() - 0.3).abs() < 0.01);
         machine.recover();
         assert!((confidence(&mut machine, 0.9) - 0.9).abs() < 1e-9);
+        machine.update_unseen();
+        assert_eq!(machine.confidence(), 0.0);
+        assert!((confidence(&mut machine, 0.9) - 0.9).abs() < 1e-9, "a blank frame says nothing of the next one");
     }
 
     #[test]

@@ -267,6 +267,16 @@ fn a_place_that_the_identity_denies_is_learned_slowly() {
     assert!(denied > 0.0 && denied < 0.7 * taken, "{denied}, {taken}");
 }
 
+/// Also among the first frames, which the identity keeps for good.
+#[test]
+fn an_identity_does_not_learn_what_it_denies() {
+    let mut run = run(&plain());
+    (0..5).for_each(|_| _ = run.step(&view(&grown(1.0))));
+    let empty = frame((-200.0, -200.0), 1.0, 0.0);
+    let answers: Vec<_> = (0..30).filter_map(|_| run.step(&view(&empty)).evidence.identity).collect();
+    assert!(answers.len() == 30 && answers.iter().all(|&answer| answer < -0.3), "{answers:?}");
+}
+
 // From the best place to a pose: what of a turn, a size and a place is accepted.
 
 #[test]
