@@ -189,29 +189,34 @@ fn an_interrupt_ends_the_wait_for_a_pipe() {
 fn a_folder_a_video_and_a_pipe_give_the_same_boxes() {
     let place = place(10);
     let folder = place.path("");
-    if !ffmpeg(&folder, "-r 25 -i seq/img/%04d.png -pix_fmt gray -c:v ffv1 clip.mkv") {
+    if !ffmpeg(&folder, "-r 25 -i seq/img/%04d.png -c:v ffv1 color.mkv") {
         return;
     }
-    ffmpeg(&folder, "-i clip.mkv -strict -1 -f yuv4mpegpipe clip.y4m");
+    ffmpeg(&folder, "-i color.mkv -pix_fmt gray -c:v ffv1 gray.mkv");
+    ffmpeg(&folder, "-i gray.mkv -strict -1 -f yuv4mpegpipe gray.y4m");
     fs::create_dir(place.path("gray")).unwrap();
-    ffmpeg(&folder, "-i clip.mkv gray/%04d.png");
+    ffmpeg(&folder, "-i gray.mkv gray/%04d.png");
     let boxes = |source: &str, arguments: &[&str]| {
         let mut command = run([if source == "-" { "-".into() } else { place.path(source) }]);
         command.args(["--init", INIT, "-q", "--otb", "-"]).args(arguments);
         if source == "-" {
-            command.write_stdin(fs::read(place.path("clip.y4m")).unwrap());
+            command.write_stdin(fs::read(place.path("gray.y4m")).unwrap());
         }
         let done = command.assert().success();
         String::from_utf8(done.get_output().stdout.clone()).unwrap()
     };
-    let expected = boxes("gray", &[]);
-    assert_eq!(expected.lines().count(), 10);
-    for source in ["clip.mkv", "clip.y4m", "-"] {
-        assert_eq!(boxes(source, &[]), expected, "{source}");
+    for preset in ["robust", "fast", "paper"] {
+        let arguments = ["--preset", preset];
+        assert_eq!(boxes("seq", &arguments), boxes("color.mkv", &arguments), "{preset}");
+        let expected = boxes("gray", &arguments);
+        assert_eq!(expected.lines().count(), 10);
+        for source in ["gray.mkv", "gray.y4m", "-"] {
+            assert_eq!(boxes(source, &arguments), expected, "{preset} {source}");
+        }
     }
     // At 25 frames a second, 0.12 s is the fourth frame and 0.2 s the sixth.
-    let part = boxes("clip.mkv", &["--start", "0.12s", "--end", "00:00:00.2"]);
-    assert_eq!(part, boxes("clip.mkv", &["--start", "4", "--end", "6"]));
+    let part = boxes("color.mkv", &["--start", "0.12s", "--end", "00:00:00.2"]);
+    assert_eq!(part, boxes("color.mkv", &["--start", "4", "--end", "6"]));
     assert_eq!(part.lines().count(), 3);
 }
 
