@@ -196,8 +196,10 @@ def _numbered(frames: Iterable[Any], first: int, last: int | None, color: bool, 
         try:
             given = next(rest)
         except StopIteration:
+            if index == 0:
+                raise FormatError("the source has no frame") from None
             if index < first:
-                raise (FormatError("the source has no frame") if index == 0 else _too_late("start", first, index)) from None
+                raise _too_late("start", first, index) from None
             return
         index += 1
         if index >= first:

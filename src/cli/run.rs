@@ -32,8 +32,7 @@ pub struct RunConfig<'a> {
     /// The targets, and whether outputs name them by their ids.
     pub targets: Vec<TargetRecord>,
     pub named: bool,
-    /// Whether boxes were given, rather than taken from the truth, and the last frame of one.
-    pub given: bool,
+    /// The last frame in which a box was given, rather than taken from the truth.
     pub last_given: Option<usize>,
     /// A tracker without a target, which every target gets a copy of, and its settings.
     pub tracker: &'a Tracker,
@@ -169,7 +168,9 @@ impl RunConfig<'_> {
                     false => Failure::failed(format!("frame {}: target {id}: {error}", halt.position)),
                 }
             }
-            Cause::Target { error, .. } if first && self.given => Failure::usage(format!("--init: {error}")),
+            Cause::Target { error, .. } if first && self.last_given.is_some() => {
+                Failure::usage(format!("--init: {error}"))
+            }
             Cause::Frame(_) if !first && self.args.skip_bad_frames => {
                 Failure::failed(format!("{message}; a target begins in it: give its box of another frame"))
             }

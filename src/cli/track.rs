@@ -163,7 +163,6 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         demand,
         targets,
         named: wanted.named,
-        given: !wanted.is_empty(),
         last_given: wanted.last(),
         tracker: &tracker,
         parameters: resolved.params.document(&resolved.preset),
