@@ -156,12 +156,13 @@ pub(super) struct StateMachine {
     missed: usize,
     /// Running mean of the long-term response in sure frames; `None` before the first response.
     baseline: Option<f64>,
-    /// The same of the identity.
-    usual_identity: Option<f64>,
+    /// Running mean of the logarithm of the peak-to-sidelobe ratio in frames in which nothing hides the target, and their
+    /// number.
+    usual_psr: (f64, usize),
     /// Frames in a row in which the long-term response has dropped.
     drops: usize,
-    /// Frames in a row in which something hides the target.
-    hidden: usize,
+    /// Whether something hides the target.
+    hidden: bool,
     /// Whether `lost` was reported, for whatever reason, and no tracked frame since.
     reported_lost: bool,
 }
@@ -183,8 +184,11 @@ const ODDS_RATE: f64 = 0.1;
 /// How fast the baseline follows, per sure frame.
 const BASELINE_RATE: f64 = 0.02;
 
-/// How far below its usual value the identity of a hidden target is.
-const IDENTITY_DROP: f64 = 0.8;
+/// How fast the usual peak-to-sidelobe ratio follows, per frame.
+const PSR_RATE: f64 = 0.05;
+
+/// How much more of its usual logarithm the ratio must have until a hidden target is seen again.
+const SEEN_AGAIN: f64 = 0.08;
 
 impl StateMachine {
     /// For a target that was just given.
@@ -215,26 +219,29 @@ impl StateMachine {
 
     /// Whether a long-term response lies far below its baseline.
     pub fn has_dropped(&self, long_term: Option<f32>) -> bool {
-        self.is_below(self.params.long_term_drop, long_term)
-    }
-
-    /// Whether a long-term response lies below this share of its baseline.
-    fn is_below(&self, share: f64, long_term: Option<f32>) -> bool {
+        let share = self.params.long_term_drop;
         let below = |(response, baseline)| f64::from(response) < share * baseline;
         // A share of 0 means never, also for responses below 0.
         share > 0.0 && long_term.zip(self.baseline).is_some_and(below)
     }
 
-    /// Whether something hides the target: both the long-term response and the identity are far below what they were.
-    fn is_hidden(&self, long_term: Option<f32>, identity: Option<f32>) -> bool {
-        let fallen = |(now, usual)| f64::from(now) < usual - IDENTITY_DROP;
-        self.is_below(self.params.hidden_share, long_term) && identity.zip(self.usual_identity).is_some_and(fallen)
+    /// Whether something hides the target: the logarithm of the peak-to-sidelobe ratio is far below what it usually is.
+    fn hides(&mut self, psr: f32) -> bool {
+        let log = libm::log(f64::from(psr).max(1.0));
+        let (usual, frames) = &mut self.usual_psr;
+        let share = self.params.hidden_share + if self.hidden { SEEN_AGAIN } else { 0.0 };
+        let hidden = log < share * *usual;
+        if !hidden {
+            *frames += 1;
+            *usual += PSR_RATE.max(1.0 / *frames as f64) * (log - *usual);
+        }
+        hidden
     }
 
-    /// The state of a frame with this confidence of its own, long-term response and identity. [`State::Recovered`] is a
-    /// proposal: the target stays lost until [`StateMachine::recover`]. A hidden target is [`State::Lost`] and is still
-    /// followed: the target may have changed its look.
-    pub fn update(&mut self, confidence: f64, long_term: Option<f32>, identity: Option<f32>) -> State {
+    /// The state of a frame with this confidence of its own, long-term response and peak-to-sidelobe ratio.
+    /// [`State::Recovered`] is a proposal: the target stays lost until [`StateMachine::recover`]. A hidden target is
+    /// [`State::Lost`] and is still followed: the target may have changed its look.
+    pub fn update(&mut self, confidence: f64, long_term: Option<f32>, psr: Option<f32>) -> State {
         let odds = log_odds(confidence, 1e-4);
         let mean = self.odds.get_or_insert(odds);
         *mean += ODDS_RATE * (odds - *mean);
@@ -244,19 +251,15 @@ impl StateMachine {
             let found = confidence >= self.params.tracking_until && !dropped;
             return if found { State::Recovered } else { State::Lost };
         }
-        let hidden = self.is_hidden(long_term, identity);
-        let learn = confidence >= self.params.tracking_from && !dropped && !hidden;
-        for (value, usual) in [(long_term, &mut self.baseline), (identity, &mut self.usual_identity)] {
-            if let Some(value) = value.map(f64::from).filter(|value| value.is_finite()) {
-                let before = *usual.get_or_insert(value);
-                if learn {
-                    *usual = Some(before + BASELINE_RATE * (value - before));
-                }
+        self.hidden = psr.is_some_and(|psr| self.hides(psr));
+        if let Some(response) = long_term.map(f64::from).filter(|response| response.is_finite()) {
+            let before = *self.baseline.get_or_insert(response);
+            if confidence >= self.params.tracking_from && !dropped && !self.hidden {
+                self.baseline = Some(before + BASELINE_RATE * (response - before));
             }
         }
         self.missed = if confidence < self.params.lost_below { self.missed + 1 } else { 0 };
         self.drops = if dropped { self.drops + 1 } else { 0 };
-        self.hidden = if hidden { self.hidden + 1 } else { 0 };
         if self.missed >= self.params.lost_after || self.drops >= self.params.long_term_frames {
             self.lost = true;
             return State::Lost;
@@ -264,7 +267,7 @@ impl StateMachine {
         let threshold = if self.sure { self.params.tracking_until } else { self.params.tracking_from };
         // The frames before must not make a weak frame sure: something may begin to cover the target.
         self.sure = confidence.min(self.confidence) >= threshold;
-        if self.hidden >= self.params.lost_after {
+        if self.hidden {
             return State::Lost;
         }
         if self.sure { State::Tracking } else { State::Uncertain }
@@ -298,7 +301,7 @@ impl StateMachine {
 
     /// The target was found again.
     pub fn recover(&mut self) -> State {
-        (self.sure, self.lost, self.missed, self.drops, self.hidden) = (true, false, 0, 0, 0);
+        (self.sure, self.lost, self.missed, self.drops, self.hidden) = (true, false, 0, 0, false);
         self.odds = None;
         State::Recovered
     }
@@ -439,23 +442,23 @@ mod tests {
         assert!((0..9).all(|_| never.update(0.9, Some(-0.1), None) == Tracking));
     }
 
-    /// It looked different for long enough, and both must fall: a target that turns has another look to one of them.
     #[test]
     fn a_hidden_target_is_reported_lost_and_followed() {
-        let params = ConfidenceParams { hidden_share: 0.4, lost_after: 3, ..params() };
-        for (response, identity, state) in
-            [(0.3, -0.1, Lost), (0.5, -0.1, Uncertain), (0.3, 0.1, Uncertain), (0.3, f32::NAN, Uncertain)]
-        {
-            let mut machine = StateMachine::new(params);
-            machine.update(0.7, Some(1.0), Some(0.8));
-            let states = [(); 4].map(|()| machine.update(0.25, Some(response), Some(identity)));
-            assert_eq!(states, [Uncertain, Uncertain, state, state], "{response}, {identity}");
-            assert!(!machine.is_lost());
-            assert_eq!(machine.update(0.95, Some(1.0), Some(0.8)), Tracking, "it is back in one frame");
-        }
-        let mut never = StateMachine::new(ConfidenceParams { hidden_share: 0.0, long_term_drop: 0.0, ..params });
-        never.update(0.7, Some(1.0), Some(0.8));
-        assert!((0..9).all(|_| never.update(0.25, Some(-0.1), Some(-0.1)) == Uncertain));
+        let mut machine = StateMachine::new(ConfidenceParams { hidden_share: 0.7, ..params() });
+        let mut state = |psr: f32| machine.update(0.9, None, Some(psr));
+        // The usual logarithm is that of 10.
+        assert_eq!([(); 9].map(|()| state(10.0)), [Tracking; 9]);
+        assert_eq!(state(5.5), Tracking, "10^.74");
+        assert_eq!(
+            (0..200).map(|_| state(4.0)).filter(|&state| state == Lost).count(),
+            200,
+            "10^.6, for as long as it lasts"
+        );
+        assert_eq!([5.2, 4.0].map(&mut state), [Lost, Lost], "10^.72 does not end it");
+        assert_eq!([6.5, 5.5].map(&mut state), [Tracking, Tracking], "10^.81 does");
+        assert!(!machine.is_lost());
+        let mut never = StateMachine::new(params());
+        assert!([50.0, 1.0, 0.0, 50.0].iter().all(|&psr| never.update(0.9, None, Some(psr)) == Tracking));
     }
 
     #[test]

@@ -305,7 +305,7 @@ impl Engine {
         detection.evidence.confidence = Some(confidence as f32);
         let states = self.states.as_mut()?;
         let state = match detection.seen {
-            true => states.update(confidence, detection.evidence.long_term, detection.evidence.identity),
+            true => states.update(confidence, detection.evidence.long_term, Some(detection.evidence.psr)),
             false => states.update_unseen(),
         };
         detection.evidence.confidence = Some(states.confidence() as f32);

@@ -47,7 +47,7 @@ settings! {
         model: String = String::new();
         /// States and the search for a lost target
         confidence: ConfidenceParams =
-            ConfidenceParams { lost_below: 0.2, tiles: 1, ..BackgroundParams::default().confidence };
+            ConfidenceParams { hidden_share: 0.0, lost_below: 0.2, tiles: 1, ..BackgroundParams::default().confidence };
     }
 }
 
@@ -142,8 +142,8 @@ settings! {
         long_term_drop: f64 = 0.15, Within(0.0, 1.0);
         /// Frames in a row with a dropped long-term response until the target is `lost`
         long_term_frames: usize = 5, Within(1.0, 1e6);
-        /// Share of its baseline below which the long-term response is that of a hidden target, where the identity has
-        /// fallen too; 0 for never
+        /// Share of its usual value below which the logarithm of the peak-to-sidelobe ratio is that of a hidden target; 0
+        /// for never
         hidden_share: f64 = 0.0, Within(0.0, 1.0);
         /// Search areas per frame in the whole frame while the target is lost; 0 for none
         tiles: usize = 4, Within(0.0, 1000.0);
@@ -190,7 +190,7 @@ settings! {
             tracking_until: 0.7,
             lost_below: 0.1,
             lost_after: 8,
-            hidden_share: 0.35,
+            hidden_share: 0.72,
             ..ConfidenceParams::default()
         };
         /// Whether what is followed is compared with what was given
