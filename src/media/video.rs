@@ -5,7 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::ChildStdout;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -27,6 +27,9 @@ const LOG_TIMEOUT: Duration = Duration::from_secs(1);
 /// Frames that are decoded sooner than a keyframe is sought.
 const MIN_SEEK: usize = 24;
 
+/// Frames that were not decoded before the wanted one, from which on the times of all packets are read.
+const MIN_INDEX: usize = 100;
+
 /// Maximum number of frames to ask ffmpeg for, which reads the number as floating point.
 const MAX_FRAMES: usize = 1 << 53;
 
@@ -44,8 +47,10 @@ pub(super) struct Video {
     lenient: bool,
     timeout: Duration,
     probe: Probe,
-    /// The times of the frames that were decoded from the first one on.
+    /// The times of the frames that were decoded from the first one on, or of all by their packets.
     times: Arc<Mutex<Vec<Time>>>,
+    /// Whether the packets were read.
+    indexed: Arc<Once>,
 }
 
 /// Ticks, and seconds of a tick as a fraction.
@@ -81,7 +86,8 @@ impl Video {
             inputs: vec![input.path.clone()],
             ..Info::default()
         };
-        Ok(Self { info, input, lenient: options.lenient, timeout: options.timeout, probe, times: Arc::default() })
+        let (times, indexed) = (Arc::default(), Arc::new(Once::new()));
+        Ok(Self { info, input, lenient: options.lenient, timeout: options.timeout, probe, times, indexed })
     }
 
     /// How ffmpeg writes the frames: the layout of a frame, the value of `-pix_fmt`, and a filter to append.
@@ -111,11 +117,35 @@ impl Video {
     }
 
     /// Where to seek for the frame `first`, in seconds, if its time and that of the frame before are known.
-    fn seek_point(&self, first: usize) -> Option<f64> {
+    fn seek_point(&self, first: usize, cancel: &CancelToken) -> Option<f64> {
+        let known = lock(&self.times).len();
+        if self.input.kind == Kind::File && !self.lenient && first > known + MIN_INDEX {
+            self.indexed.call_once(|| {
+                let times = self.packet_times(cancel).unwrap_or_default();
+                let mut known = lock(&self.times);
+                if times.starts_with(&known) {
+                    *known = times;
+                }
+            });
+        }
         let times = lock(&self.times);
         let [before, here] = *times.get(first.checked_sub(2)?..first)?.first_chunk()?;
         let known = self.input.kind == Kind::File && first > MIN_SEEK && before.0 < here.0;
         known.then(|| f64::midpoint(seconds(before), seconds(here)))
+    }
+
+    /// The times of all frames, without decoding; `None` where packets do not tell them.
+    fn packet_times(&self, cancel: &CancelToken) -> Option<Vec<Time>> {
+        let mut command = ffmpeg::command("ffprobe");
+        let entries = "packet=pts,flags:stream=codec_name,time_base:format=start_time";
+        command.args(["-v", "level+error", "-select_streams", "V:0", "-of", "compact", "-show_entries", entries]);
+        command.args(self.input.arguments());
+        let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
+        let (mut process, mut out) = FfmpegProcess::start(command, &self.input.path, limits, |_| false).ok()?;
+        let mut text = String::new();
+        process.reading(1, || out.read_to_string(&mut text)).ok()?;
+        process.finish().ok()?;
+        packet_times(&text)
     }
 
     /// Starts ffmpeg at the first frame of the file, or at a keyframe before `seek`.
@@ -180,7 +210,7 @@ impl Source for Video {
     }
 
     fn stream(&self, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Stream> {
-        Ok(Box::new(self.start(self.seek_point(span.first), span, demand, cancel)?))
+        Ok(Box::new(self.start(self.seek_point(span.first, cancel), span, demand, cancel)?))
     }
 }
 
@@ -358,6 +388,34 @@ fn time_base(line: &str) -> Option<(u32, u32)> {
     Some((above.parse().ok()?, below.parse().ok().filter(|&below| below > 0)?))
 }
 
+/// The times of the frames in display order, from ffprobe's list of packets; `None` unless each packet is one frame that is
+/// shown.
+fn packet_times(text: &str) -> Option<Vec<Time>> {
+    let field = |line: &str, key: &str| line.split('|').find_map(|part| part.strip_prefix(key).map(str::to_owned));
+    let line = |kind: &str| text.lines().find(|line| line.starts_with(kind));
+    let (stream, format) = (line("stream|")?, line("format|")?);
+    // VP8 has packets that are not shown.
+    if field(stream, "codec_name=")? == "vp8" {
+        return None;
+    }
+    let (above, below) = field(stream, "time_base=")?.split_once('/').map(|(a, b)| (a.parse(), b.parse()))?;
+    let tick: (u32, u32) = (above.ok()?, below.ok().filter(|&below| below > 0)?);
+    // ffmpeg counts from the start of the file.
+    let start = field(format, "start_time=")?.parse::<f64>().ok()?;
+    let start = (start * f64::from(tick.1) / f64::from(tick.0)).round() as i64;
+    let packet = |line: &str| {
+        let (pts, flags) = (field(line, "pts=")?.parse::<i64>().ok()?, field(line, "flags=")?);
+        (!flags.contains('D')).then_some((pts - start, flags.starts_with('K')))
+    };
+    let mut packets =
+        text.lines().filter(|line| line.starts_with("packet|")).map(packet).collect::<Option<Vec<_>>>()?;
+    packets.sort_unstable();
+    // Pictures before the first keyframe lack their references.
+    let distinct = packets.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    let whole = packets.first().is_some_and(|first| first.1) && distinct;
+    whole.then(|| packets.into_iter().map(|(pts, _)| (pts, tick)).collect())
+}
+
 /// The layout of the frames that ffmpeg writes, one after the other.
 #[derive(Clone, Copy)]
 enum Form {
@@ -478,6 +536,10 @@ impl Frames {
         }
         let Some((count, tick)) = log.time else { return Ok(None) };
         let mut times = lock(&self.video.times);
+        if self.begun == 0 && times.get(self.read - 1).is_some_and(|time| *time != (count, tick)) {
+            // The packets have told otherwise.
+            times.truncate(self.read - 1);
+        }
         if times.len() + 1 == self.read && (times.is_empty() || !self.video.info.live) {
             times.push((count, tick));
         }
@@ -527,6 +589,29 @@ mod tests {
         for wrong in ["", "{}", r#"{"streams":[{"codec_name":"h264"}]}"#] {
             assert!(Probe::parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn packets_tell_the_times_of_frames() {
+        let stream = "stream|codec_name=h264|time_base=1/50\n";
+        let packet = |(pts, flags): (i64, &str)| format!("packet|pts={pts}|flags={flags}\n");
+        let list = |packets: &[(i64, &str)], stream: &str| {
+            packet_times(&format!(
+                "{}{stream}format|start_time=1.000000\n",
+                packets.iter().copied().map(packet).collect::<String>()
+            ))
+        };
+        let times = list(&[(50, "K__"), (56, "___"), (52, "___"), (54, "K__")], stream).unwrap();
+        assert_eq!(times, [0, 2, 4, 6].map(|pts| (pts, (1, 50))));
+        for packets in [
+            // A packet that is not shown, two of one time, pictures before the first keyframe.
+            &[(50, "K__"), (52, "_D_")],
+            &[(50, "K__"), (50, "___")],
+            &[(50, "K__"), (48, "___")],
+        ] {
+            assert_eq!(list(packets, stream), None, "{packets:?}");
+        }
+        assert_eq!(list(&[(50, "K__")], &stream.replace("h264", "vp8")), None);
     }
 
     #[test]

@@ -126,7 +126,7 @@ fn every_frame_has_its_time() {
 #[test]
 fn frames_after_a_seek_are_those_of_a_whole_pass() {
     let Some(folder) = folder() else { return };
-    let picture = "-f lavfi -i testsrc2=s=96x64:r=25:d=4";
+    let picture = "-f lavfi -i testsrc2=s=96x64:r=25:d=6";
     for (name, codec) in [
         ("b.mp4", "-c:v libx264 -g 30 -bf 3"),
         ("refresh.mp4", "-c:v libx264 -g 30 -x264-params intra-refresh=1"),
@@ -150,6 +150,12 @@ fn frames_after_a_seek_are_those_of_a_whole_pass() {
             let small = small.map(|item| (item.position, item.frame.unwrap().into_bytes().len()));
             assert!(small.eq((first..first + 6).map(|position| (position, 48 * 32 * 3))), "{name} from {first}");
         }
+        // Of a file that was not read before, the packets tell where the frame lies.
+        let again = self::source(folder.path().join(name));
+        let first = all.len() - 3;
+        let some = again.stream((first..=all.len()).into(), Channels::Luma.into(), &CancelToken::default()).unwrap();
+        let facts = |item: &Item| (item.position, item.timestamp, pixels_of(item));
+        assert!(some.map(|item| facts(&item)).eq(all[first - 1..].iter().map(facts)), "{name}, not read before");
     }
 }
 
