@@ -188,7 +188,7 @@ const BASELINE_RATE: f64 = 0.02;
 const PSR_RATE: f64 = 0.05;
 
 /// How much more of its usual logarithm the ratio must have until a hidden target is seen again.
-const SEEN_AGAIN: f64 = 0.08;
+const SEEN_AGAIN: f64 = 0.16;
 
 impl StateMachine {
     /// For a target that was just given.
@@ -454,8 +454,8 @@ mod tests {
             200,
             "10^.6, for as long as it lasts"
         );
-        assert_eq!([5.2, 4.0].map(&mut state), [Lost, Lost], "10^.72 does not end it");
-        assert_eq!([6.5, 5.5].map(&mut state), [Tracking, Tracking], "10^.81 does");
+        assert_eq!([6.5, 4.0].map(&mut state), [Lost, Lost], "10^.81 does not end it");
+        assert_eq!([8.0, 5.5].map(&mut state), [Tracking, Tracking], "10^.9 does");
         assert!(!machine.is_lost());
         let mut never = StateMachine::new(params());
         assert!([50.0, 1.0, 0.0, 50.0].iter().all(|&psr| never.update(0.9, None, Some(psr)) == Tracking));
