@@ -5,7 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::ChildStdout;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, Once};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -27,8 +27,11 @@ const LOG_TIMEOUT: Duration = Duration::from_secs(1);
 /// Frames that are decoded sooner than a keyframe is sought.
 const MIN_SEEK: usize = 24;
 
-/// Frames that were not decoded before the wanted one, from which on the times of all packets are read.
+/// Frames that were not decoded before the wanted one, from which on the times of packets are read.
 const MIN_INDEX: usize = 100;
+
+/// Packets behind a frame that may belong to frames before it.
+const REORDERED: usize = 64;
 
 /// Maximum number of frames to ask ffmpeg for, which reads the number as floating point.
 const MAX_FRAMES: usize = 1 << 53;
@@ -47,10 +50,8 @@ pub(super) struct Video {
     lenient: bool,
     timeout: Duration,
     probe: Probe,
-    /// The times of the frames that were decoded from the first one on, or of all by their packets.
+    /// The times of the frames that were decoded, or whose packets were read, from the first one on.
     times: Arc<Mutex<Vec<Time>>>,
-    /// Whether the packets were read.
-    indexed: Arc<Once>,
 }
 
 /// Ticks, and seconds of a tick as a fraction.
@@ -86,8 +87,7 @@ impl Video {
             inputs: vec![input.path.clone()],
             ..Info::default()
         };
-        let (times, indexed) = (Arc::default(), Arc::new(Once::new()));
-        Ok(Self { info, input, lenient: options.lenient, timeout: options.timeout, probe, times, indexed })
+        Ok(Self { info, input, lenient: options.lenient, timeout: options.timeout, probe, times: Arc::default() })
     }
 
     /// How ffmpeg writes the frames: the layout of a frame, the value of `-pix_fmt`, and a filter to append.
@@ -120,13 +120,11 @@ impl Video {
     fn seek_point(&self, first: usize, cancel: &CancelToken) -> Option<f64> {
         let known = lock(&self.times).len();
         if self.input.kind == Kind::File && !self.lenient && first > known + MIN_INDEX {
-            self.indexed.call_once(|| {
-                let times = self.packet_times(cancel).unwrap_or_default();
-                let mut known = lock(&self.times);
-                if times.starts_with(&known) {
-                    *known = times;
-                }
-            });
+            let times = self.packet_times(first, cancel).unwrap_or_default();
+            let mut known = lock(&self.times);
+            if times.starts_with(&known) {
+                *known = times;
+            }
         }
         let times = lock(&self.times);
         let [before, here] = *times.get(first.checked_sub(2)?..first)?.first_chunk()?;
@@ -134,18 +132,22 @@ impl Video {
         known.then(|| f64::midpoint(seconds(before), seconds(here)))
     }
 
-    /// The times of all frames, without decoding; `None` where packets do not tell them.
-    fn packet_times(&self, cancel: &CancelToken) -> Option<Vec<Time>> {
+    /// The times of the first `count` frames, without decoding; `None` where packets do not tell them.
+    fn packet_times(&self, count: usize, cancel: &CancelToken) -> Option<Vec<Time>> {
         let mut command = ffmpeg::command("ffprobe");
         let entries = "packet=pts,flags:stream=codec_name,time_base:format=start_time";
         command.args(["-v", "level+error", "-select_streams", "V:0", "-of", "compact", "-show_entries", entries]);
-        command.args(self.input.arguments());
+        command
+            .args(["-read_intervals", &format!("%+#{}", count.saturating_add(REORDERED))])
+            .args(self.input.arguments());
         let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
         let (mut process, mut out) = FfmpegProcess::start(command, &self.input.path, limits, |_| false).ok()?;
         let mut text = String::new();
         process.reading(1, || out.read_to_string(&mut text)).ok()?;
         process.finish().ok()?;
-        packet_times(&text)
+        let mut times = packet_times(&text)?;
+        times.truncate(count);
+        Some(times)
     }
 
     /// Starts ffmpeg at the first frame of the file, or at a keyframe before `seek`.
