@@ -118,8 +118,11 @@ impl Video {
 
     /// Where to seek for the frame `first`, in seconds, if its time and that of the frame before are known.
     fn seek_point(&self, first: usize, cancel: &CancelToken) -> Option<f64> {
+        if self.input.kind != Kind::File || first <= MIN_SEEK {
+            return None;
+        }
         let known = lock(&self.times).len();
-        if self.input.kind == Kind::File && !self.lenient && first > known + MIN_INDEX {
+        if !self.lenient && first > known + MIN_INDEX {
             let times = self.packet_times(first, cancel).unwrap_or_default();
             let mut known = lock(&self.times);
             if times.starts_with(&known) {
@@ -127,24 +130,17 @@ impl Video {
             }
         }
         let times = lock(&self.times);
-        let [before, here] = *times.get(first.checked_sub(2)?..first)?.first_chunk()?;
-        let known = self.input.kind == Kind::File && first > MIN_SEEK && before.0 < here.0;
-        known.then(|| f64::midpoint(seconds(before), seconds(here)))
+        let [before, here] = *times.get(first - 2..first)?.first_chunk()?;
+        (before.0 < here.0).then(|| f64::midpoint(seconds(before), seconds(here)))
     }
 
     /// The times of the first `count` frames, without decoding; `None` where packets do not tell them.
     fn packet_times(&self, count: usize, cancel: &CancelToken) -> Option<Vec<Time>> {
-        let mut command = ffmpeg::command("ffprobe");
+        let interval = format!("%+#{}", count.saturating_add(REORDERED));
         let entries = "packet=pts,flags:stream=codec_name,time_base:format=start_time";
-        command.args(["-v", "level+error", "-select_streams", "V:0", "-of", "compact", "-show_entries", entries]);
-        command
-            .args(["-read_intervals", &format!("%+#{}", count.saturating_add(REORDERED))])
-            .args(self.input.arguments());
         let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
-        let (mut process, mut out) = FfmpegProcess::start(command, &self.input.path, limits, |_| false).ok()?;
-        let mut text = String::new();
-        process.reading(1, || out.read_to_string(&mut text)).ok()?;
-        process.finish().ok()?;
+        let arguments = ["-of", "compact", "-read_intervals", &interval, "-show_entries", entries];
+        let text = ffprobe(&self.input, limits, &arguments).ok()?;
         let mut times = packet_times(&text)?;
         times.truncate(count);
         Some(times)
@@ -296,15 +292,8 @@ impl Probe {
     fn new(input: &Input, limits: Limits) -> Result<Self> {
         let entries = "stream=width,height,pix_fmt,color_space,color_primaries,color_transfer,codec_name,sample_aspect_ratio,avg_frame_rate,nb_frames,duration:\
                        stream_side_data=rotation:format=duration";
-        let mut command = ffmpeg::command("ffprobe");
-        // `V` excludes cover pictures.
-        command.args(["-v", "level+error", "-select_streams", "V:0", "-of", "json", "-show_program_version"]);
-        command.args(["-show_entries", entries]).args(input.arguments());
-        let (mut process, mut out) = FfmpegProcess::start(command, &input.path, limits, |_| false)?;
-        let mut text = String::new();
-        let read = process.reading(1, || out.read_to_string(&mut text)).map_err(|error| error.to_string());
-        let probe = process.finish().and(read).and_then(|_| Self::parse(&text));
-        probe.map_err(|reason| Error::Sequence { path: input.path.clone(), reason })
+        let text = ffprobe(input, limits, &["-of", "json", "-show_program_version", "-show_entries", entries])?;
+        Self::parse(&text).map_err(|reason| Error::Sequence { path: input.path.clone(), reason })
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -352,6 +341,18 @@ impl Probe {
     }
 }
 
+/// What ffprobe prints of the video in `input`.
+fn ffprobe(input: &Input, limits: Limits, arguments: &[&str]) -> Result<String> {
+    let mut command = ffmpeg::command("ffprobe");
+    // `V` excludes cover pictures.
+    command.args(["-v", "level+error", "-select_streams", "V:0"]).args(arguments).args(input.arguments());
+    let (mut process, mut out) = FfmpegProcess::start(command, &input.path, limits, |_| false)?;
+    let mut text = String::new();
+    let read = process.reading(1, || out.read_to_string(&mut text)).map_err(|error| error.to_string());
+    let ended = process.finish().and(read);
+    ended.map(|_| text).map_err(|reason| Error::Sequence { path: input.path.clone(), reason })
+}
+
 /// A fraction such as 30000/1001; `None` for 0/0, an unknown one.
 pub(super) fn ratio(text: &str, bar: char) -> Option<f64> {
     let (above, below) = text.split_once(bar)?;
@@ -386,28 +387,34 @@ impl FrameLog {
 /// Seconds of a tick, as `showinfo` logs them.
 fn time_base(line: &str) -> Option<(u32, u32)> {
     let rest = line.split_once("config in time_base: ")?.1;
-    let (above, below) = rest.split([',', ' ']).next()?.trim().split_once('/')?;
+    tick(rest.split([',', ' ']).next()?.trim())
+}
+
+/// Seconds of a tick, such as 1/25.
+fn tick(text: &str) -> Option<(u32, u32)> {
+    let (above, below) = text.split_once('/')?;
     Some((above.parse().ok()?, below.parse().ok().filter(|&below| below > 0)?))
 }
 
 /// The times of the frames in display order, from ffprobe's list of packets; `None` unless each packet is one frame that is
 /// shown.
 fn packet_times(text: &str) -> Option<Vec<Time>> {
-    let field = |line: &str, key: &str| line.split('|').find_map(|part| part.strip_prefix(key).map(str::to_owned));
+    fn field<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+        line.split('|').find_map(|part| part.strip_prefix(key))
+    }
     let line = |kind: &str| text.lines().find(|line| line.starts_with(kind));
     let (stream, format) = (line("stream|")?, line("format|")?);
     // VP8 has packets that are not shown.
     if field(stream, "codec_name=")? == "vp8" {
         return None;
     }
-    let (above, below) = field(stream, "time_base=")?.split_once('/').map(|(a, b)| (a.parse(), b.parse()))?;
-    let tick: (u32, u32) = (above.ok()?, below.ok().filter(|&below| below > 0)?);
+    let tick = tick(field(stream, "time_base=")?)?;
     // ffmpeg counts from the start of the file.
     let start = field(format, "start_time=")?.parse::<f64>().ok()?;
     let start = (start * f64::from(tick.1) / f64::from(tick.0)).round() as i64;
     let packet = |line: &str| {
         let (pts, flags) = (field(line, "pts=")?.parse::<i64>().ok()?, field(line, "flags=")?);
-        (!flags.contains('D')).then_some((pts - start, flags.starts_with('K')))
+        (!flags.contains('D')).then_some((pts.saturating_sub(start), flags.starts_with('K')))
     };
     let mut packets =
         text.lines().filter(|line| line.starts_with("packet|")).map(packet).collect::<Option<Vec<_>>>()?;

@@ -66,6 +66,11 @@ pub(super) fn log_odds(p: f64, least: f64) -> f64 {
     libm::log(p / (1.0 - p))
 }
 
+/// The logarithm of a peak-to-sidelobe ratio; 0 below 1.
+fn distinctness(psr: f32) -> f64 {
+    libm::log(f64::from(psr).max(1.0))
+}
+
 /// Weights of the signals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Calibration {
@@ -111,8 +116,7 @@ impl Calibration {
     /// The probability that the box of this evidence overlaps the target by more than half.
     pub fn probability(self, evidence: &Evidence) -> f64 {
         let long_term = f64::from(evidence.long_term.unwrap_or(0.0));
-        let distinct = libm::log(f64::from(evidence.psr).max(1.0));
-        logistic(self.long_term * long_term + self.psr * distinct + self.constant)
+        logistic(self.long_term * long_term + self.psr * distinctness(evidence.psr) + self.constant)
     }
 }
 
@@ -227,7 +231,7 @@ impl StateMachine {
 
     /// Whether something hides the target: the logarithm of the peak-to-sidelobe ratio is far below what it usually is.
     fn hides(&mut self, psr: f32) -> bool {
-        let log = libm::log(f64::from(psr).max(1.0));
+        let log = distinctness(psr);
         let (usual, frames) = &mut self.usual_psr;
         let share = self.params.hidden_share + if self.hidden { SEEN_AGAIN } else { 0.0 };
         let hidden = log < share * *usual;

@@ -138,12 +138,12 @@ fn frames_after_a_seek_are_those_of_a_whole_pass() {
         make(folder.path(), &format!("{picture} {codec} {name}"));
         let source = source(folder.path().join(name));
         let all = items(source.as_ref(), Channels::Luma);
+        let facts = |item: &Item| (item.position, item.timestamp, pixels_of(item));
         for first in [70, 31] {
             let span = Span { first, last: Some(first + 5) };
             let some = source.stream(span, Channels::Luma.into(), &CancelToken::default()).unwrap();
             let some: Vec<_> = some.collect();
             assert_eq!(some.len(), 6, "{name} from {first}");
-            let facts = |item: &Item| (item.position, item.timestamp, pixels_of(item));
             assert!(some.iter().map(facts).eq(all[first - 1..][..6].iter().map(facts)), "{name} from {first}");
             let smaller = Demand { side: Some(48), ..Channels::Color.into() };
             let small = source.stream(span, smaller, &CancelToken::default()).unwrap();
@@ -154,7 +154,6 @@ fn frames_after_a_seek_are_those_of_a_whole_pass() {
         let again = self::source(folder.path().join(name));
         let first = all.len() - 3;
         let some = again.stream((first..=all.len()).into(), Channels::Luma.into(), &CancelToken::default()).unwrap();
-        let facts = |item: &Item| (item.position, item.timestamp, pixels_of(item));
         assert!(some.map(|item| facts(&item)).eq(all[first - 1..].iter().map(facts)), "{name}, not read before");
     }
 }
