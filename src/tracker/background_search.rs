@@ -9,7 +9,8 @@
 //!    turned area answers better by a margin, and a filter over [scales](ScaleFilter).
 //!
 //! A [machine](Identity) compares the place found with what was given. It enters the confidence. Where it denies the
-//! target, the filter follows slowly; a loss restores the models of the last certain frame.
+//! target, the filter follows slowly, and not at all if something hides it; a loss restores the models of the last certain
+//! frame.
 //!
 //! All learn there; the filter from the present spectrum where the target has hardly moved.
 
@@ -217,7 +218,7 @@ impl BackgroundSearch {
         let Some((identity, decision)) = self.identity.as_ref().zip(decision) else { return (false, 1.0) };
         let params = identity.params();
         let certain = decision > params.learn_from && EXPERTS.filter.probability(evidence) > CERTAIN;
-        (certain, if decision < params.deny_below { params.denied_hold } else { 1.0 })
+        (certain, if self.denies(evidence) { params.denied_hold } else { 1.0 })
     }
 
     /// Keeps a copy of the models after a certain frame.
@@ -430,6 +431,11 @@ impl Search for BackgroundSearch {
         }
         self.view_is_current = false;
         Some(saved.pose)
+    }
+
+    fn denies(&self, evidence: &Evidence) -> bool {
+        let known = self.identity.as_ref().zip(evidence.identity);
+        known.is_some_and(|(identity, decision)| f64::from(decision) < identity.params().deny_below)
     }
 
     fn finds(&self) -> Finds {

@@ -205,6 +205,11 @@ impl StateMachine {
         self.lost
     }
 
+    /// Whether something hides a target that is still followed.
+    pub fn is_hidden(&self) -> bool {
+        self.hidden && !self.lost
+    }
+
     /// The probability that the box of the last frame is right: the mean log-odds of its own confidence and of the running
     /// mean. A target that was followed for long is still followed more often than one frame tells.
     pub fn confidence(&self) -> f64 {

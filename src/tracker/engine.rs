@@ -30,6 +30,9 @@ const SCAN_SCALES: [f64; 3] = [1.0, 1.25, 0.8];
 const MIN_FRAMES_ELSEWHERE: usize = 5;
 const MIN_PSR_ELSEWHERE: f32 = 18.0;
 
+/// Most frames for which the box waits at the place where the target was hidden.
+const MAX_WAIT: usize = 60;
+
 /// What a tracker says of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
@@ -146,6 +149,8 @@ struct Engine {
     scan: TileScan,
     /// Where a lost target was found last, and in how many frames in a row.
     candidate: Option<(Pose, usize)>,
+    /// Frames in a row in which the box has waited for a hidden target.
+    waited: usize,
     /// The centre in the last frame that was `tracking`.
     sure_center: (f64, f64),
     /// Of the last frame in which the target was followed.
@@ -193,6 +198,7 @@ impl Engine {
             states,
             scan: TileScan::default(),
             candidate: None,
+            waited: 0,
             sure_center: pose.center,
             overview: Overview::of(frame),
             cut: false,
@@ -249,7 +255,11 @@ impl Engine {
         }
         let lost = self.is_lost();
         let Self { search, guard, states, .. } = self;
-        if detection.seen && !lost {
+        // The box would go with what covers the target.
+        let covered = states.as_ref().is_some_and(StateMachine::is_hidden) && search.denies(&detection.evidence);
+        self.waited = if covered { self.waited + 1 } else { 0 };
+        let waits = covered && self.waited <= MAX_WAIT;
+        if detection.seen && !lost && !waits {
             self.pose = detection.pose;
             learned = search.learn(frame, self.pose, &detection.evidence, None);
             if states.is_none() {

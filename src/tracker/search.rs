@@ -191,6 +191,12 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether the place of this evidence does not look like what was given; never of a search without an identity.
+    fn denies(&self, evidence: &Evidence) -> bool {
+        let _ = evidence;
+        false
+    }
+
     /// What a place far from the last one must show: an answer of the identity, and frames in a row.
     fn finds(&self) -> Finds {
         Finds::default()

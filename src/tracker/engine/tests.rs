@@ -132,6 +132,10 @@ impl Search for Scripted {
         self.saved
     }
 
+    fn denies(&self, evidence: &Evidence) -> bool {
+        evidence.identity.is_some_and(|answer| answer < 0.0)
+    }
+
     fn finds(&self) -> Finds {
         self.finds
     }
@@ -171,6 +175,7 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
         states: None,
         scan: TileScan::default(),
         candidate: None,
+        waited: 0,
         overview: Overview::of(&first.frame()),
         cut: false,
         elsewhere: false,
@@ -518,6 +523,21 @@ fn a_loss_restores_the_models_of_the_last_certain_frame() {
     let center = target_at(START).center();
     assert_eq!(estimates[1].bbox, target_at(NEARBY));
     assert_eq!(estimates[3].bbox, small.at(center).bbox((SIDE, SIDE)));
+}
+
+/// It would go with what covers the target; but not for ever, and a target that looks as given is followed.
+#[test]
+fn the_box_of_a_hidden_target_waits_where_it_was() {
+    for (identity, waits) in [(-0.5, MAX_WAIT), (0.5, 0)] {
+        let search = Scripted { psr: 2.0, identity: Some(identity), ..Scripted::sure(NEARBY, 0.6) };
+        let mut engine = with_states(&search, ConfidenceParams { hidden_share: 0.7, ..impatient(0) }, None);
+        engine.states.as_mut().unwrap().update(0.9, None, Some(20.0));
+        let estimates = [(); MAX_WAIT + 1].map(|()| engine.update(&picture(START).frame()));
+        assert!(estimates.iter().all(|estimate| estimate.state == State::Lost));
+        assert_eq!(estimates.iter().filter(|estimate| estimate.bbox == target_at(START)).count(), waits);
+        let learned = calls(&search).iter().filter(|call| matches!(call, Call::Learn(..))).count();
+        assert_eq!(learned, MAX_WAIT + 1 - waits);
+    }
 }
 
 /// A cut moves no box and undoes no learning. Elsewhere the target must be found in more frames and stand out.
