@@ -2,12 +2,9 @@
 //!
 //!     cargo bench --bench tracker              # divan's table
 //!     cargo bench --bench tracker -- update    # one part of it
-//!     cargo bench --bench tracker -- growth    # time and memory against window area and against the position in a
-//!                                              # sequence, as a table and as target/growth/growth.svg
 
 use std::hint::black_box;
 use std::path::Path;
-use std::time::Instant;
 
 use divan::Bencher;
 use kcf_track::cancel::CancelToken;
@@ -16,20 +13,12 @@ use kcf_track::run::Session;
 use kcf_track::synth::{Preset, Scene};
 use kcf_track::{BBox, Frame, FrameBuf, Params, Tracker};
 
-mod growth;
-
 /// Sides of targets in pixels.
 const TARGETS: [(usize, usize); 4] = [(24, 32), (40, 60), (95, 65), (160, 120)];
 const PRESETS: [&str; 5] = ["paper", "robust", "paper-dcf", "paper-gray", "fast"];
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words[..] {
-        [growth::CHILD, preset, side] => growth::child(preset, side),
-        _ if words.contains(&"growth") => growth::run(),
-        _ => divan::main(),
-    }
+    divan::main();
 }
 
 fn numbers(name: &str) -> (usize, usize) {
@@ -85,13 +74,9 @@ struct Still {
 
 impl Still {
     fn new(preset: &str, width: usize, height: usize) -> Self {
-        Self::with(Params::preset(preset).unwrap(), width, height)
-    }
-
-    fn with(params: Params, width: usize, height: usize) -> Self {
         let side = (3 * width, 3 * height);
         let gray = picture(side.0, side.1);
-        let mut tracker = Tracker::new(params).unwrap();
+        let mut tracker = Tracker::new(Params::preset(preset).unwrap()).unwrap();
         let target = BBox::new(width as f64, height as f64, width as f64, height as f64);
         tracker.init(Frame::gray(&gray, side.0, side.1).unwrap(), target).unwrap();
         Self { tracker, gray, side }
@@ -100,18 +85,5 @@ impl Still {
     fn update(&mut self) {
         let frame = Frame::gray(&self.gray, self.side.0, self.side.1).unwrap();
         black_box(self.tracker.update(frame).unwrap().bbox);
-    }
-
-    /// Microseconds of `count` updates: the fastest, which a busy machine disturbs least, and the median.
-    fn times(&mut self, count: usize) -> (f64, f64) {
-        let mut times: Vec<f64> = (0..count)
-            .map(|_| {
-                let begun = Instant::now();
-                self.update();
-                begun.elapsed().as_secs_f64() * 1e6
-            })
-            .collect();
-        times.sort_by(f64::total_cmp);
-        (times[0], times[count / 2])
     }
 }

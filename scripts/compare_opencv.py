@@ -28,7 +28,8 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+import labelled
+
 SETS = {
     "default": ["Deer", "Walking2", "Woman"],
     "speed": ["Crossing", "Couple", "Deer", "David", "FaceOcc1", "MotorRolling", "Walking2", "Woman"],
@@ -75,13 +76,6 @@ def run(command):
     return json.loads(finished.stdout.splitlines()[-1])
 
 
-def overlap(a, b):
-    w = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
-    h = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    common = w * h if w > 0 and h > 0 else 0.0
-    return common / (a[2] * a[3] + b[2] * b[3] - common)
-
-
 def score(truth, boxes):
     """P@20 and AUC by the rules of the OTB toolkit; a frame without an answer repeats the box before it."""
     hits, overlaps, last = 0, [], truth[0]
@@ -95,7 +89,7 @@ def score(truth, boxes):
         dx = box[0] + box[2] / 2 - label[0] - label[2] / 2
         dy = box[1] + box[3] / 2 - label[1] - label[3] / 2
         hits += math.sqrt(dx * dx + dy * dy) <= 20
-        overlaps.append(overlap(box, label))
+        overlaps.append(labelled.overlap(box, label))
     auc = sum(sum(o > t / 20 for o in overlaps) for t in range(21)) / 21 / len(overlaps)
     return hits / len(overlaps), auc
 
@@ -139,12 +133,7 @@ def main():
         sys.exit("this OpenCV has no TrackerKCF: pip install opencv-contrib-python-headless")
     program = arguments.program
     if program is None:
-        build = ["cargo", "build", "--release", "--quiet", "--example", "bench_sequence"]
-        subprocess.run(build, cwd=ROOT, check=True)
-        metadata = json.loads(
-            subprocess.check_output(["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT)
-        )
-        program = Path(metadata["target_directory"]) / "release/examples/bench_sequence"
+        program = labelled.program("--example", "bench_sequence").parent / "examples/bench_sequence"
     pin()
 
     presets = arguments.preset or ["paper", "fast"]

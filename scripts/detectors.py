@@ -17,7 +17,8 @@ import statistics
 import subprocess
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+import labelled
+
 LEFT_OUT = {"Girl", "Toy", "Bird1", "FaceOcc1", "Walking2"}
 DETECTORS = ["krr", "svm", "klda", "slem", "kdspe", "kpca"]
 GUARDS = ["krr", "klda", "svm", "slem"]
@@ -38,16 +39,11 @@ def evaluate(program, data, out, flags):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--out", type=Path, default=ROOT / "target" / "detectors")
+    parser.add_argument("--out", type=Path, default=labelled.ROOT / "target" / "detectors")
     parser.add_argument("--only", help="names of the table, separated by commas")
     parser.add_argument("--program", type=Path, help="an executable that is built already")
     arguments = parser.parse_args()
-    program = arguments.program
-    if program is None:
-        subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=ROOT, check=True)
-        command = ["cargo", "metadata", "--format-version=1", "--no-deps"]
-        metadata = json.loads(subprocess.check_output(command, cwd=ROOT))
-        program = Path(metadata["target_directory"]) / "release" / "kcf-track"
+    program = arguments.program or labelled.program()
 
     rows = {name: ["--detector", name] for name in DETECTORS} | {f"guard-{name}": ["--guard", name] for name in GUARDS}
     if arguments.only:

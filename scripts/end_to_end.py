@@ -20,7 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+import labelled
+
 SEQUENCES = ["Crossing", "Couple", "Deer", "David", "FaceOcc1", "MotorRolling", "Walking2", "Woman"]
 
 
@@ -45,15 +46,7 @@ def main():
     )
     parser.add_argument("--json", type=Path, help="write all seconds there")
     arguments = parser.parse_args()
-    built = arguments.built
-    if built is None:
-        subprocess.run(
-            ["cargo", "build", "--release", "--quiet", "--bins", "--example", "bench_sequence"], cwd=ROOT, check=True
-        )
-        metadata = json.loads(
-            subprocess.check_output(["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT)
-        )
-        built = Path(metadata["target_directory"]) / "release"
+    built = arguments.built or labelled.program("--example", "bench_sequence").parent
     presets = arguments.preset or ["paper", "fast"]
     results = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -68,7 +68,7 @@ def self_test(binary, data, arguments):
         subprocess.run(
             [binary, "eval", "--data", str(data), *arguments, "--out", str(folder / "alone"), "-q"], check=False
         )
-        for name in ["report.json", "scores.csv", "success.svg", "precision.png"]:
+        for name in ["report.json", "scores.csv", "success.svg", "precision.svg"]:
             alone, dask = ((folder / part / name).read_bytes() for part in ["alone", "dask"])
             if alone != dask:
                 print(f"{name} differs", file=sys.stderr)

@@ -25,8 +25,9 @@ import sys
 import time
 from pathlib import Path
 
+import labelled
 from compare_opencv import pin
-from labelled import ROOT, accuracy, marked, result_name, targets
+from labelled import accuracy, marked, result_name, targets
 
 COLORS = ("#c0392b", "#2471a3", "#1e8449", "#b9770e", "#6c3483")
 
@@ -200,11 +201,7 @@ def main():
     parser.add_argument("--program", help="the built program [default: built here]")
     args = parser.parse_args()
     groups = dict(group.split("=", 1) for group in args.groups)
-    program = args.program
-    if not program:
-        features = ["--features", "neural"] if args.model else []
-        subprocess.run(["cargo", "build", "--release", *features], cwd=ROOT, check=True)
-        program = ROOT / "target" / "release" / "kcf-track"
+    program = args.program or labelled.program(*(["--features", "neural"] if args.model else []))
     pin()
     trackers = {name: (None, "--preset", name) for name in ("paper", "fast", "robust")}
     trackers |= {name: (None,) for name in ("OpenCV KCF", "OpenCV CSRT")}

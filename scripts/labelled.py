@@ -41,9 +41,9 @@ def labels(path):
         yield [numbers[0] - 1, numbers[1] - 1, *numbers[2:]] if usable else None
 
 
-def program():
-    """The program, built for release."""
-    subprocess.run(["cargo", "build", "--release", "--quiet", "--bins"], cwd=ROOT, check=True)
+def program(*options):
+    """The program, built for release with more `options` of cargo."""
+    subprocess.run(["cargo", "build", "--release", "--quiet", "--bins", *options], cwd=ROOT, check=True)
     metadata = json.loads(subprocess.check_output(["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT))
     return Path(metadata["target_directory"]) / "release" / "kcf-track"
 

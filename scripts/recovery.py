@@ -23,14 +23,9 @@ import pathlib
 import subprocess
 import tempfile
 
+from labelled import overlap
+
 LOST_WITHIN, FOUND_WITHIN = 10, 15
-
-
-def overlap(a, b):
-    width = max(0, min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0]))
-    height = max(0, min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1]))
-    both = width * height
-    return both / (a[2] * a[3] + b[2] * b[3] - both)
 
 
 def judge(scene, rows):

@@ -5,7 +5,6 @@
 
 mod decision_surfaces;
 mod digits;
-mod gram;
 mod kernel_pca;
 mod methods;
 mod plot;
@@ -35,8 +34,6 @@ enum Command {
         /// The folder of the tables
         folder: PathBuf,
     },
-    /// Fit a machine to the rows of one table and apply it to the rows of another
-    Gram(gram::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -45,6 +42,5 @@ fn main() -> anyhow::Result<()> {
         Command::KernelPca { folder } => kernel_pca::run(&folder),
         Command::Methods => methods::run(),
         Command::Digits { folder } => digits::run(&folder),
-        Command::Gram(args) => gram::run(&args),
     }
 }
