@@ -404,26 +404,18 @@ impl BoxMean {
     /// For maps of `rows` x `cols` cells and a box of `height` x `width` cells, also fractional. The box is clipped to
     /// the map.
     pub fn new((rows, cols): (usize, usize), (height, width): (f64, f64)) -> Self {
-        let mut means = Self {
+        let span = |n: usize, length: f64| {
+            // The middle of an even number of cells lies between two of them.
+            let (middle, half) = (0.5 * (n % 2) as f64, length.max(1.0) / 2.0);
+            let ends = |i: usize| (i as f64 + middle - half, i as f64 + middle + half);
+            (0..n).map(ends).map(|(start, end)| (start.max(0.0) as f32, end.min(n as f64) as f32)).collect()
+        };
+        Self {
             rows,
             cols,
-            spans: [vec![(0.0, 0.0); rows], vec![(0.0, 0.0); cols]],
+            spans: [span(rows, height), span(cols, width)],
             prefix: vec![0.0; (rows.max(cols) + 2) * rows.max(cols)],
             between: [vec![0.0; rows * cols], vec![0.0; rows * cols]],
-        };
-        means.set_box((height, width));
-        means
-    }
-
-    /// Sets the box to `height` x `width` cells.
-    pub fn set_box(&mut self, (height, width): (f64, f64)) {
-        for (spans, length) in self.spans.iter_mut().zip([height, width]) {
-            let (n, half) = (spans.len(), length.max(1.0) / 2.0);
-            for (i, span) in spans.iter_mut().enumerate() {
-                // The middle of an even number of cells lies between two of them.
-                let middle = i as f64 + 0.5 * (n % 2) as f64;
-                *span = ((middle - half).max(0.0) as f32, (middle + half).min(n as f64) as f32);
-            }
         }
     }
 

@@ -656,7 +656,7 @@ impl HogBatch {
             for (o, sums) in sums.iter().enumerate() {
                 let mut sum = [0.0f32; GROUP];
                 for (norm, texture) in norms.iter().zip(&mut texture) {
-                    let values = products(sums, norm).map(clipped);
+                    let values = products(sums, norm).map(clip);
                     add(&mut sum, &values);
                     add(texture, &values);
                 }
@@ -667,7 +667,7 @@ impl HogBatch {
                 let mut both = sums[o];
                 add(&mut both, &sums[o + UNSIGNED]);
                 for norm in norms {
-                    add(&mut sum, &products(&both, norm).map(clipped));
+                    add(&mut sum, &products(&both, norm).map(clip));
                 }
                 write(SIGNED + o, times(&sum, 0.5));
             }
@@ -704,11 +704,6 @@ fn times(values: &Group, gain: f32) -> Group {
         out[l] = values[l] * gain;
     }
     out
-}
-
-#[inline(always)]
-fn clipped(v: f32) -> f32 {
-    if v < CLIP { v } else { CLIP }
 }
 
 /// Adds the values of the patches whose orientation is `o`.

@@ -332,9 +332,7 @@ mod tests {
         let map: Vec<f32> = (0..rows * cols).map(|i| (i * 31 % 17) as f32).collect();
         for size in [(3.0, 3.0), (2.5, 1.75), (1.0, 4.0), (20.0, 20.0)] {
             let mut out = vec![0.0; rows * cols];
-            let mut means = BoxMean::new((rows, cols), (5.0, 2.0));
-            means.set_box(size);
-            means.apply(&map, &mut out);
+            BoxMean::new((rows, cols), size).apply(&map, &mut out);
             let share = |at: usize, i: usize, n: usize, length: f64| {
                 let middle = at as f64 + if n == 7 { 0.5 } else { 0.0 };
                 let (start, end) = (middle - length / 2.0, middle + length / 2.0);

@@ -27,8 +27,7 @@ const SYMMETRY_TOLERANCE: f64 = 1e-8;
 ///
 /// # Errors
 /// [`Error::Setting`] from [`Kernel::checked`]; [`Error::Samples`] if there are no samples,
-/// values that are not finite, features so large that a kernel value is not, or negative values under a kernel of
-/// histograms.
+/// values that are not finite, or features so large that a kernel value is not.
 pub fn gram(kernel: Kernel, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
     let (kernel, n) = (checked(kernel, samples, samples)?, samples.nrows());
     let mut values = Array2::zeros((n, n));

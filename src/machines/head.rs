@@ -5,7 +5,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
 use super::samples::Samples;
 use crate::error::{Error, Result};
-use crate::kernels::gram::{Centring, check_finite, from_matrix};
+use crate::kernels::gram::{check_finite, from_matrix};
 
 /// The decision function of a fitted machine over the kernel values `κ(z)` of a sample `z` with the n training
 /// samples.
@@ -231,12 +231,6 @@ pub struct Embedding {
 }
 
 impl Embedding {
-    /// From coefficients of centred kernel values, n x d.
-    pub(crate) fn centred(centring: &Centring, coefficients: &DMatrix<f64>, values: &[f64]) -> Result<Self> {
-        let (folded, constant) = centring.fold(coefficients);
-        Self::raw(&folded, &constant, values)
-    }
-
     /// From coefficients of kernel values as they are.
     pub(crate) fn raw(coefficients: &DMatrix<f64>, constant: &DVector<f64>, values: &[f64]) -> Result<Self> {
         if coefficients.iter().chain(constant.iter()).chain(values).any(|v| !v.is_finite()) {

@@ -86,7 +86,8 @@ impl Kpca {
         let gram = check_gram(gram)?;
         let weights = DVector::from_element(gram.nrows(), 1.0);
         let part = Components::new(&gram, &weights, self.0.rank)?;
-        let embedding = Embedding::centred(&part.centring, &part.coefficients, &part.variances)?;
+        let (folded, constant) = part.centring.fold(&part.coefficients);
+        let embedding = Embedding::raw(&folded, &constant, &part.variances)?;
         Ok(Novelty { embedding, norm: part.centring.norm })
     }
 }

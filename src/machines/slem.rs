@@ -30,7 +30,7 @@ impl Machine for Slem {
             alpha[i] = share * encoding.alpha0();
             over_negatives += encoding.negative_part() * *share;
         }
-        for (&i, value) in background.iter().zip(encoder.expand(&over_negatives).iter()) {
+        for (&i, value) in background.iter().zip(encoder.negatives.expand(&over_negatives).iter()) {
             alpha[i] = *value;
         }
         Head::affine(&alpha, 0.0).calibrated(samples)
@@ -130,11 +130,6 @@ impl Encoder {
         let at_exemplar = theta * (beta0 * u + beta.dot(&v));
         let nu = (theta - 1.0) / (theta + 1.0) - (at_exemplar + beta.dot(&self.mean)) / (1.0 + theta);
         Encoding { u, v, beta0, beta, nu }
-    }
-
-    /// The coefficients over the negatives of a vector in their coordinates.
-    pub(crate) fn expand(&self, coordinates: &DMatrix<f64>) -> DMatrix<f64> {
-        self.negatives.expand(coordinates)
     }
 
     /// The coefficients of an encoding: of the exemplar, and of the n negatives.

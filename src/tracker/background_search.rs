@@ -21,8 +21,8 @@ use super::identity::{Identity, ViewFeatures};
 use super::params::{BackgroundParams, IdentityParams, RotationParams, ScaleParams};
 use super::response::{Peak, between_cells};
 use super::scale_rotation::{GrayPatch, RotationFilter, ScaleFilter, limits};
-use super::search::{Detection, Evidence, Finds, FrameKind, Learned, Pose, Search, check_box, uniform};
-use super::{ResponseLayout, ResponseMap, State};
+use super::search::{Detection, Evidence, Finds, Learned, Pose, Search, check_box, uniform};
+use super::{ResponseLayout, ResponseMap};
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::features::color::{Area, BoxMean, ColorHistogram, HogColors, gray_and_bins};
@@ -60,7 +60,6 @@ pub(super) struct BackgroundSearch {
     params: BackgroundParams,
     /// Width and height of the initial box.
     size: (f64, f64),
-    first: Pose,
     /// Cells of a side of the search area.
     cells: usize,
     resampler: Resampler,
@@ -118,8 +117,8 @@ impl BackgroundSearch {
     /// # Errors
     /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
     pub fn new(params: &BackgroundParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        let frames = FrameKind::of(frame);
-        check_box(frames.size, bbox)?;
+        check_box(frame.size(), bbox)?;
+        let in_color = frame.format() != PixelFormat::Gray8;
         let size = (bbox.w, bbox.h);
         let mean = (size.0 * size.1).sqrt();
         let side = (1.0 + params.padding) * mean;
@@ -137,7 +136,7 @@ impl BackgroundSearch {
         let first = Pose::of(bbox);
         let taper = half_sample_hann(cells);
         let identity = match params.identity {
-            IdentityParams::Krr(params) => Some(Identity::new(params, cells, in_cells, &taper, frames.color)),
+            IdentityParams::Krr(params) => Some(Identity::new(params, cells, in_cells, &taper, in_color)),
             IdentityParams::None => None,
         };
         let scale = match params.scale {
@@ -154,7 +153,6 @@ impl BackgroundSearch {
         }
         let mut search = Self {
             size,
-            first,
             cells,
             resampler: Resampler::new(pixels, pixels, Channels::Color),
             other: view.clone(),
@@ -164,8 +162,7 @@ impl BackgroundSearch {
             filter: BackgroundAware::new((cells, cells), &labels, &weights, params.filter()),
             view_is_current: false,
             found: None,
-            color: (frames.color && params.color_weight > 0.0)
-                .then(|| ColorModel::new(cells, in_view, params.color_rate)),
+            color: (in_color && params.color_weight > 0.0).then(|| ColorModel::new(cells, in_view, params.color_rate)),
             merged: vec![0.0; cells * cells],
             answered: (first, CELL as f64 * step),
             scale,
@@ -176,7 +173,7 @@ impl BackgroundSearch {
             frames: 0,
         };
         // Areas of the largest target that there may be, and of a turned one.
-        let largest = step * limits(size, frames.size).1;
+        let largest = step * limits(size, frame.size()).1;
         search.resampler.reserve(largest);
         if search.rotation.is_some() {
             search.resampler.reserve_rotated(largest);
@@ -335,7 +332,7 @@ impl BackgroundSearch {
         if let Some(rotation) = &mut self.rotation {
             match is_found {
                 true => rotation.learn_found(times),
-                false => rotation.learn(self.view.gray_patch(), center, 0.0, times),
+                false => rotation.learn(self.view.gray_patch(), center, times),
             }
         }
         true
@@ -383,10 +380,6 @@ impl BackgroundSearch {
 }
 
 impl Search for BackgroundSearch {
-    fn pose(&self) -> Pose {
-        self.first
-    }
-
     fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
         self.frames += 1;
         let Some(best) = self.best_in_view(frame, at, Place::Anywhere) else { return self.nothing(at) };
@@ -444,10 +437,6 @@ impl Search for BackgroundSearch {
             identity: params.find_from,
             frames: params.find_frames,
         })
-    }
-
-    fn state(&self, evidence: &Evidence) -> State {
-        self.params.confidence.state(EXPERTS.probability(evidence))
     }
 
     fn confidence(&self, evidence: &Evidence) -> Option<f64> {

@@ -171,17 +171,6 @@ pub(super) struct StateMachine {
     reported_lost: bool,
 }
 
-impl ConfidenceParams {
-    /// The state of a frame with this confidence by itself.
-    pub(super) fn state(&self, confidence: f64) -> State {
-        match confidence {
-            p if p >= self.tracking_until => State::Tracking,
-            p if p >= self.lost_below => State::Uncertain,
-            _ => State::Lost,
-        }
-    }
-}
-
 /// How fast the running mean of the log-odds follows.
 const ODDS_RATE: f64 = 0.1;
 

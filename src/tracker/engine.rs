@@ -167,15 +167,17 @@ impl Engine {
     /// # Errors
     /// [`Error::Box`] for a box that cannot be tracked; the error of a machine's first fit.
     fn new(params: &Params, frame: &Frame<'_>, bbox: BBox) -> Result<(Self, Estimate)> {
+        let mut pose = Pose::of(bbox);
         let mut search: Box<dyn Search> = match &params.search {
             SearchParams::Filter(params) => {
-                let search = Box::new(FilterSearch::new(params, frame, bbox)?);
-                ScaleSearch::around(search, params.scale, frame, bbox)
+                let search = FilterSearch::new(params, frame, bbox)?;
+                pose = search.pose();
+                ScaleSearch::around(Box::new(search), params.scale, frame, bbox)
             }
             // It follows the size itself, in its own view.
             SearchParams::Background(params) => Box::new(BackgroundSearch::new(params, frame, bbox)?),
             #[cfg(feature = "neural")]
-            SearchParams::Siamese(params) => Box::new(SiameseSearch::new(params, frame, bbox)?),
+            SearchParams::Siamese(params) => Box::new(SiameseSearch::new(&params.model, frame, bbox)?),
             #[cfg(feature = "neural")]
             SearchParams::Expert(params) => Box::new(ExpertSearch::new(params, frame, bbox)?),
             #[cfg(not(feature = "neural"))]
@@ -186,7 +188,6 @@ impl Engine {
             }
         };
         let guard = params.guard.as_ref().map(|guard| Guard::new(guard, frame, bbox)).transpose()?;
-        let pose = search.pose();
         let mut evidence = search.evaluate_at(frame, pose).evidence;
         let states = params.search.confidence().map(StateMachine::new);
         let mut engine = Self {
@@ -394,9 +395,10 @@ impl Engine {
 
 /// Rows and columns of points of a frame.
 const POINTS: (usize, usize) = (24, 32);
-/// Correlation of the points, and points of the same colours, from which on two frames show the same scene. Below both
-/// they show different ones, but where the differences of neighbours correlate, as under a flash. Of pairs of frames of
-/// different sequences 95 % are different by that and .05 % the same; of 44,000 frames and their next ones none is different.
+/// Correlation of the points, and points of the same colours, from which on two frames show the same scene. There is a cut
+/// where both are below, and the differences of neighbours do not correlate either (under a flash they do). That holds for
+/// 95 % of pairs of frames of different sequences and for none of 44,000 frames and their next ones; .05 % of such pairs
+/// count as the same scene.
 const MIN_CORRELATION: f32 = 0.5;
 const MIN_COMMON: usize = POINTS.0 * POINTS.1 * 3 / 4;
 const MIN_DETAIL: f32 = 0.15;

@@ -5,12 +5,12 @@
 //! starts anew at the place of the other, the filter with the models of its last certain frame. A box whose similarity
 //! stays low is lost, although both agree.
 
+use super::ResponseMap;
 use super::background_search::BackgroundSearch;
 use super::confidence::{log_odds, logistic};
-use super::params::{ExpertParams, SiameseParams};
+use super::params::ExpertParams;
 use super::search::{Detection, Evidence, Finds, Learned, Pose, Search};
 use super::siamese_search::{SiameseSearch, probability};
-use super::{ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
@@ -82,10 +82,9 @@ impl ExpertSearch {
     /// # Errors
     /// As [`BackgroundSearch::new`] and [`SiameseSearch::new`].
     pub fn new(params: &ExpertParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        let siamese = SiameseParams { model: params.model.clone(), confidence: params.filter.confidence };
-        let network = SiameseSearch::new(&siamese, frame, bbox)?;
+        let network = SiameseSearch::new(&params.model, frame, bbox)?;
         let filter = BackgroundSearch::new(&params.filter, frame, bbox)?;
-        let at = filter.pose();
+        let at = Pose::of(bbox);
         Ok(Self {
             params: params.clone(),
             size: (bbox.w, bbox.h),
@@ -130,10 +129,6 @@ impl ExpertSearch {
 }
 
 impl Search for ExpertSearch {
-    fn pose(&self) -> Pose {
-        self.filter.pose()
-    }
-
     fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
         // A lost target: the network follows on, and the filter looks where the box is, which goes with the network or
         // stays.
@@ -267,10 +262,6 @@ impl Search for ExpertSearch {
         self.filter.finds()
     }
 
-    fn state(&self, evidence: &Evidence) -> State {
-        self.params.filter.confidence.state(self.confidence(evidence).unwrap_or(0.0))
-    }
-
     fn confidence(&self, evidence: &Evidence) -> Option<f64> {
         let filter = self.filter.confidence(evidence)?;
         let Some((score, agreement)) = evidence.network.zip(evidence.agreement) else { return Some(filter) };
@@ -296,7 +287,7 @@ impl Search for ExpertSearch {
 mod tests {
     use super::super::network::tests::folder;
     use super::*;
-    use crate::tracker::{Estimate, Params, Tracker};
+    use crate::tracker::{Estimate, Params, State, Tracker};
 
     const SIZE: (usize, usize) = (320, 240);
     const STEP: (f64, f64) = (2.0, 1.0);
@@ -411,14 +402,14 @@ mod tests {
         for (cosine, lost) in [(0.8, false), (0.45, true)] {
             let mut search = expert_with_similarity(&view, cosine);
             assert_eq!(search.probe(&view, search.last).seen, !lost, "elsewhere it must be like the given, too");
-            let states: Vec<_> = (0..60)
+            let is_lost: Vec<_> = (0..60)
                 .map(|_| {
                     let found = search.detect(&view, search.last);
-                    search.state(&found.evidence)
+                    search.confidence(&found.evidence) < Some(search.params.filter.confidence.lost_below)
                 })
                 .collect();
-            assert!(!states[..10].contains(&State::Lost), "{cosine}: {states:?}");
-            assert!(states[50..].iter().all(|&state| (state == State::Lost) == lost), "{cosine}: {states:?}");
+            assert!(!is_lost[..10].contains(&true), "{cosine}: {is_lost:?}");
+            assert!(is_lost[50..].iter().all(|&now| now == lost), "{cosine}: {is_lost:?}");
         }
     }
 

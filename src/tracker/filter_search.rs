@@ -7,7 +7,7 @@ use super::confidence::Calibration;
 use super::params::{FilterParams, PsrParams, ScaleParams};
 use super::response::{Peak, displacement};
 use super::scale_rotation::limits;
-use super::search::{Detection, Evidence, FrameKind, Learned, Pose, Search, check_box, is_blank, uniform};
+use super::search::{Detection, Evidence, Learned, Pose, Search, check_box, is_blank, uniform};
 use super::{ResponseLayout, ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
@@ -96,14 +96,6 @@ impl SearchArea {
         if self.halved() { 2.0 * self.pitch } else { self.pitch }
     }
 
-    /// What was cut last, and where a published area at `position` lies on the frame.
-    #[cfg(feature = "cli")]
-    pub fn patch_and_place(&self, position: (f64, f64)) -> (&[u8], BBox) {
-        let (area, factor) = (rect(position, self.size), if self.halved() { 2.0 } else { 1.0 });
-        let [left, top] = [area.left, area.top].map(|edge| edge as f64 * factor);
-        (&self.patch, BBox::new(left, top, area.width as f64 * factor, area.height as f64 * factor))
-    }
-
     fn halved(&self) -> bool {
         matches!(self.sampler, Sampler::Half(_))
     }
@@ -180,14 +172,18 @@ pub(crate) struct FilterSearch {
 }
 
 impl FilterSearch {
+    /// Where the target was last, in the filter's own rounding: at first, the initial box.
+    pub fn pose(&self) -> Pose {
+        self.pose
+    }
+
     /// Learns the target at `bbox` in `frame`.
     ///
     /// # Errors
     /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
     pub fn new(params: &FilterParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        let frames = FrameKind::of(frame);
-        check_box(frames.size, bbox)?;
-        let (_, largest) = limits((bbox.w, bbox.h), frames.size);
+        check_box(frame.size(), bbox)?;
+        let (_, largest) = limits((bbox.w, bbox.h), frame.size());
         let area = SearchArea::new(params, bbox, largest)?;
         let ((rows, cols), (patch_w, patch_h)) = (area.cells, area.size);
         let features = params.feature.extractor(patch_w, patch_h);
@@ -302,13 +298,15 @@ impl FilterSearch {
 
     /// Where the published area around the present position lies on the frame.
     pub(crate) fn place_on_frame(&self) -> BBox {
-        self.area.patch_and_place(self.position).1
+        let (area, factor) = (rect(self.position, self.area.size), if self.area.halved() { 2.0 } else { 1.0 });
+        let [left, top] = [area.left, area.top].map(|edge| edge as f64 * factor);
+        BBox::new(left, top, area.width as f64 * factor, area.height as f64 * factor)
     }
 
     /// The input and the result of the last detection.
     pub(crate) fn snapshot(&mut self) -> FilterSnapshot {
         let (cells, size) = (self.area.cells, self.area.size);
-        let patch = self.area.patch_and_place(self.position).0.to_vec();
+        let patch = self.area.patch.clone();
         // The filter's own copy has become a spectrum.
         let mut features = vec![0.0; self.filter.input().len()];
         self.features.extract(&patch, &self.window, &mut features);
@@ -329,10 +327,6 @@ impl FilterSearch {
 }
 
 impl Search for FilterSearch {
-    fn pose(&self) -> Pose {
-        self.pose
-    }
-
     fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
         let textured = self.respond(frame, at);
         let size = self.filter.size();

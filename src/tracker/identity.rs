@@ -29,7 +29,8 @@ const MIN_TAPER: f32 = 0.02;
 /// `λ` and `s` of the machine.
 const RIDGE: f64 = 0.1;
 const WIDTH: f64 = 0.5;
-/// First frames that are learned as given, one of this many; later ones, one of that many.
+/// The first `ANCHOR_FRAMES` frames are trusted, and one in `ANCHOR_INTERVAL` of them is learned. Of later ones one in
+/// `INTERVAL` is offered.
 const ANCHOR_FRAMES: usize = 30;
 const ANCHOR_INTERVAL: usize = 5;
 const INTERVAL: usize = 10;

@@ -1,6 +1,6 @@
 //! The response map of one frame: where its elements lie on the image, its peak, and how far the peak stands out.
 
-use ndarray::{Array2, ArrayView2, Axis, Slice};
+use ndarray::{Array2, ArrayView2};
 
 /// Where the element of no motion stands in a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,28 +61,13 @@ impl ResponseMap<'_> {
 
     /// A copy with the element of no motion in the middle (`fftshift` for a wrapped map).
     pub fn centered(&self) -> Array2<f32> {
-        let mut shifted = Array2::zeros(self.values.raw_dim());
-        let (row, column) = match self.layout {
+        let (rows, cols) = self.values.dim();
+        let (row, col) = match self.layout {
             ResponseLayout::Wrapped => self.middle(),
             ResponseLayout::Centered => (0, 0),
         };
-        for (to_rows, from_rows) in halves(self.values.nrows(), row) {
-            for (to_columns, from_columns) in halves(self.values.ncols(), column) {
-                let from = self.values.slice_axis(Axis(0), from_rows);
-                let mut to = shifted.slice_axis_mut(Axis(0), to_rows);
-                to.slice_axis_mut(Axis(1), to_columns).assign(&from.slice_axis(Axis(1), from_columns));
-            }
-        }
-        shifted
+        Array2::from_shape_fn((rows, cols), |(r, c)| self.values[[(r + rows - row) % rows, (c + cols - col) % cols]])
     }
-}
-
-/// The two pieces, each as (to, from), in which `length` elements move forward by `shift` with wrap-around.
-fn halves(length: usize, shift: usize) -> [(Slice, Slice); 2] {
-    [
-        (Slice::from(shift..length), Slice::from(0..length - shift)),
-        (Slice::from(0..shift), Slice::from(length - shift..length)),
-    ]
 }
 
 /// A value of a response, in general the highest, and two measures of how far it stands out.

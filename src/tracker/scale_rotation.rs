@@ -6,7 +6,7 @@
 //! targets do not turn, and many whose look changes seem to: a prior favours small turns.
 
 use super::params::{RotationFilterParams, ScaleFilterParams, ScaleParams};
-use super::search::{Detection, Evidence, FrameKind, Learned, Pose, Search};
+use super::search::{Detection, Evidence, Learned, Pose, Search};
 use super::{ResponseMap, State};
 use crate::bbox::BBox;
 use crate::features::hog::{BATCH_CELL, CHANNELS, GROUP, Group, HogBatch, Lanes, PATCHES};
@@ -242,8 +242,8 @@ pub(super) struct RotationFilter {
     size: (f64, f64),
     /// Columns and rows of a small patch.
     small: (usize, usize),
-    /// Sine and cosine of each angle.
-    turns: [(f64, f64); ANGLES],
+    /// Sines, then cosines, of each group of angles.
+    turns: [[[f32; GROUP]; 2]; ANGLES.div_ceil(GROUP)],
     hog: HogBatch,
     patches: Vec<Group>,
     features: Vec<Lanes>,
@@ -265,12 +265,17 @@ impl RotationFilter {
         let hog = HogBatch::new(small.0, small.1);
         let values = hog.rows() * hog.cols() * CHANNELS;
         let side = (small.0 as f64).hypot(small.1 as f64).ceil() as usize + 4;
-        let turn = |k: usize| libm::sincos((k as f64 - (ANGLES / 2) as f64) * STEP.to_radians());
+        let mut turns = [[[0.0; GROUP]; 2]; ANGLES.div_ceil(GROUP)];
+        for k in 0..ANGLES {
+            let (sin, cos) = libm::sincos((k as f64 - (ANGLES / 2) as f64) * STEP.to_radians());
+            let [sines, cosines] = &mut turns[k / GROUP];
+            (sines[k % GROUP], cosines[k % GROUP]) = (sin as f32, cos as f32);
+        }
         Self {
             params,
             size,
             small,
-            turns: std::array::from_fn(turn),
+            turns,
             hog,
             patches: vec![[0.0; GROUP]; ANGLES.div_ceil(GROUP) * small.0 * small.1],
             features: vec![[0.0; PATCHES]; values],
@@ -288,15 +293,14 @@ impl RotationFilter {
         if !self.filter.is_trained() {
             return 0.0;
         }
-        self.take(patch, center, 0.0);
+        self.take(patch, center);
         let width = self.params.prior / STEP;
         STEP * self.filter.find(&mut self.features, |step| libm::exp(-0.5 * (step / width) * (step / width)))
     }
 
-    /// Learns the target around `center` (x, y) of `patch` where it is
-    /// turned by `degrees`; at `times` the rate.
-    pub fn learn(&mut self, patch: GrayPatch<'_>, center: (f64, f64), degrees: f64, times: f64) {
-        self.take(patch, center, degrees);
+    /// Learns the target around `center` (x, y) of `patch` as not turned; at `times` the rate.
+    pub fn learn(&mut self, patch: GrayPatch<'_>, center: (f64, f64), times: f64) {
+        self.take(patch, center);
         self.filter.learn(&mut self.features, self.params.rate * times);
     }
 
@@ -306,20 +310,15 @@ impl RotationFilter {
     }
 
     /// The features of all angles around `center`.
-    fn take(&mut self, patch: GrayPatch<'_>, center: (f64, f64), degrees: f64) {
+    fn take(&mut self, patch: GrayPatch<'_>, center: (f64, f64)) {
         let size = self.size;
         let step = (size.0 / self.small.0 as f64, size.1 / self.small.1 as f64);
         let scale = (step.0 * step.1).sqrt();
         shrink(self, patch, center, scale);
-        let (sin, cos) = libm::sincos(degrees.to_radians());
         let stretch = ((step.0 / scale) as f32, (step.1 / scale) as f32);
         let patches = self.patches.chunks_exact_mut(self.small.0 * self.small.1);
-        for (patches, angles) in patches.zip(self.turns.chunks(GROUP)) {
-            let mut turns = [[0.0; GROUP]; 2];
-            for (k, &(s, c)) in angles.iter().enumerate() {
-                (turns[0][k], turns[1][k]) = ((s * cos + c * sin) as f32, (c * cos - s * sin) as f32);
-            }
-            turned(&self.coarse, self.side, self.small.0, stretch, &turns, patches);
+        for (patches, turns) in patches.zip(&self.turns) {
+            turned(&self.coarse, self.side, self.small.0, stretch, turns, patches);
         }
         self.hog.extract(&self.patches, &mut self.features);
     }
@@ -423,7 +422,7 @@ impl ScaleSearch {
     /// `search`, following the size of its target at `bbox` of `frame` as `params` say.
     pub fn around(search: Box<dyn Search>, params: ScaleParams, frame: &Frame<'_>, bbox: BBox) -> Box<dyn Search> {
         let size = (bbox.w, bbox.h);
-        let limits = limits(size, FrameKind::of(frame).size);
+        let limits = limits(size, frame.size());
         let ScaleParams::Filter(params) = params else { return search };
         // As fine as the small patches need it, and no finer than the frame.
         let step = ((size.0 * size.1 / params.area).sqrt() / FINER).max(1.0);
@@ -466,10 +465,6 @@ impl ScaleSearch {
 }
 
 impl Search for ScaleSearch {
-    fn pose(&self) -> Pose {
-        self.search.pose()
-    }
-
     fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
         self.cut_at = None;
         let mut detection = self.search.detect(frame, at);

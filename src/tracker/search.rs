@@ -1,12 +1,12 @@
-//! What every way of searching for a target answers to, whatever finds it: a correlation filter or a machine over real
-//! windows. A search moves the [`Pose`] of the target.
+//! The trait of all searches for a target: by a correlation filter, by a machine over real windows, by a network. A search
+//! moves the [`Pose`] of the target.
 
 use serde::Serialize;
 
 use super::{ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::frame::{Frame, PixelFormat};
+use crate::frame::Frame;
 
 /// A bounded search area can hold so many pixels of the frame at most.
 const MAX_AREA: f64 = (1 << 28) as f64;
@@ -68,9 +68,9 @@ impl Pose {
     }
 }
 
-/// How far the box of a frame stands out from everything else that was considered. All of it is of that box, not of
-/// another maximum of the response; but where states are made of the confidence, and the target is lost, the box stays
-/// where it was, and the evidence is of the best place around it. By default nothing speaks for it.
+/// How far the box of a frame stands out from everything else that was considered. It is of the returned box, not of
+/// another maximum of the response. One exception: while a target whose states are made of the confidence is lost or
+/// hidden, its box stays, and the evidence is of the best place around it. By default there is no evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Evidence {
     /// The filter's answer there, or a machine's decision: near 1 for a KCF that sees what it has learned, up to about
@@ -151,9 +151,6 @@ pub(super) enum Learned {
 
 /// One target's model and the search for it in the next frame.
 pub(super) trait Search: std::fmt::Debug + Send + Sync {
-    /// Where the target was last, in the search's own rounding: at first, the initial box.
-    fn pose(&self) -> Pose;
-
     /// Scores all translations around `at` and finds the best. The model stays as it is.
     fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection;
 
@@ -164,8 +161,11 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
     /// without, by the search's own rate, gate, schedule and frames.
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, evidence: &Evidence, rate: Option<f64>) -> Learned;
 
-    /// The state of a frame with this evidence.
-    fn state(&self, evidence: &Evidence) -> State;
+    /// The state of a frame with this evidence, of a search whose states are not made of its confidence.
+    fn state(&self, evidence: &Evidence) -> State {
+        let _ = evidence;
+        State::Tracking
+    }
 
     /// The probability that the box of this evidence overlaps the target by more than half; `None` of a search that is
     /// not calibrated.
@@ -212,22 +212,6 @@ pub(super) trait Search: std::fmt::Debug + Send + Sync {
 impl Clone for Box<dyn Search> {
     fn clone(&self) -> Self {
         self.boxed_clone()
-    }
-}
-
-/// What the frames of a run have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FrameKind {
-    /// Width and height in pixels.
-    pub size: (usize, usize),
-    /// Whether the first of them has colours.
-    pub color: bool,
-}
-
-impl FrameKind {
-    /// Of a run that begins with `frame`.
-    pub fn of(frame: &Frame<'_>) -> Self {
-        Self { size: frame.size(), color: frame.format() != PixelFormat::Gray8 }
     }
 }
 

@@ -11,9 +11,8 @@ use rten_tensor::prelude::*;
 
 use super::confidence::{log_odds, logistic};
 use super::network::{Channels, Map, Networks, Recipe, pool};
-use super::params::{ConfidenceParams, SiameseParams};
-use super::search::{Detection, Evidence, FrameKind, Learned, Pose, Search, check_box};
-use super::{ResponseLayout, ResponseMap, State};
+use super::search::{Detection, Evidence, Learned, Pose, Search, check_box};
+use super::{ResponseLayout, ResponseMap};
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::{Frame, PixelFormat};
@@ -27,7 +26,6 @@ const MIN_SIDE: f64 = 10.0;
 pub(super) struct SiameseSearch {
     networks: Arc<Networks>,
     pool: Arc<ThreadPool>,
-    thresholds: ConfidenceParams,
     first: Pose,
     /// Width and height of the initial box.
     size: (f64, f64),
@@ -97,9 +95,9 @@ impl SiameseSearch {
     ///
     /// # Errors
     /// [`Error::Box`](crate::Error::Box) and [`Error::Network`](crate::Error::Network).
-    pub fn new(params: &SiameseParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        check_box(FrameKind::of(frame).size, bbox)?;
-        let networks = Networks::load(Path::new(&params.model))?;
+    pub fn new(model: &str, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
+        check_box(frame.size(), bbox)?;
+        let networks = Networks::load(Path::new(model))?;
         let pool = pool();
         let side = networks.side();
         let hann = |i: usize| 0.5 - 0.5 * libm::cos(std::f64::consts::TAU * i as f64 / (side - 1) as f64);
@@ -110,8 +108,7 @@ impl SiameseSearch {
         let exemplar = exemplar_at(&networks, &pool, frame, mean, first.center, size)?;
         let given = middle_mean(&exemplar).unwrap_or_default();
         let scores = vec![0.0; side * side];
-        let thresholds = params.confidence;
-        Ok(Self { networks, pool, thresholds, first, size, exemplar, given, last_area: None, mean, window, scores })
+        Ok(Self { networks, pool, first, size, exemplar, given, last_area: None, mean, window, scores })
     }
 
     /// The target's pose near `at` and the network's score of it; `None` where the network's answer is not finite.
@@ -292,10 +289,6 @@ pub(super) fn probability(score: f64) -> f64 {
 }
 
 impl Search for SiameseSearch {
-    fn pose(&self) -> Pose {
-        self.first
-    }
-
     fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
         let found = self.locate(frame, at);
         match found {
@@ -314,10 +307,6 @@ impl Search for SiameseSearch {
 
     fn learn(&mut self, _: &Frame<'_>, _: Pose, _: &Evidence, _: Option<f64>) -> Learned {
         Learned::Done
-    }
-
-    fn state(&self, evidence: &Evidence) -> State {
-        self.thresholds.state(self.confidence(evidence).unwrap_or(0.0))
     }
 
     fn confidence(&self, evidence: &Evidence) -> Option<f64> {

@@ -9,7 +9,7 @@ use super::confidence::Calibration;
 use super::params::WindowParams;
 use super::response::{Peak, between_cells};
 use super::scale_rotation::limits;
-use super::search::{Detection, Evidence, FrameKind, Learned, Pose, Search, check_box, is_blank, uniform};
+use super::search::{Detection, Evidence, Learned, Pose, Search, check_box, is_blank, uniform};
 use super::{ResponseLayout, ResponseMap, State};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
@@ -170,11 +170,11 @@ impl Cutter {
 }
 
 impl WindowCutter {
-    /// For the windows of `grid`, with memory for all sizes of its target that there may be in such `frames`.
-    pub fn new(grid: &WindowGrid, frames: FrameKind) -> Self {
+    /// For the windows of `grid`, with memory for all sizes of its target that there may be in a `frame` of this size.
+    pub fn new(grid: &WindowGrid, frame: (usize, usize)) -> Self {
         let around = (grid.template.0 + 2 * MARGIN, grid.template.1 + 2 * MARGIN);
         let scale = grid.step / CELL as f64;
-        let (_, largest) = limits(grid.size, frames.size);
+        let (_, largest) = limits(grid.size, frame);
         Self {
             map: Cutter::new(grid.map, scale, largest),
             template: Cutter::new(around, scale, largest),
@@ -214,7 +214,6 @@ pub(super) struct WindowSearch {
     lost: f64,
     /// Accepted frames since one was learned from.
     accepted: usize,
-    pose: Pose,
     /// The decision that the last detection stands on.
     decision: f64,
     grid: WindowGrid,
@@ -247,10 +246,9 @@ impl WindowSearch {
     /// [`Error::Box`] for a box that cannot be tracked, when its search area is too large or there is nothing in it;
     /// what the machine says of its first fit.
     pub fn new(params: &WindowParams, lost: f64, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        let frames = FrameKind::of(frame);
-        check_box(frames.size, bbox)?;
+        check_box(frame.size(), bbox)?;
         let mut grid = WindowGrid::new(params, bbox)?;
-        let mut cutter = WindowCutter::new(&grid, frames);
+        let mut cutter = WindowCutter::new(&grid, frame.size());
         let mut first = vec![0.0; grid.map.0 * grid.map.1 * hog::LANES];
         cutter.cut_map(&mut grid, frame, Pose::of(bbox), &mut first);
         if is_blank(&first) {
@@ -281,7 +279,6 @@ impl WindowSearch {
             lost: lost.min(params.gate),
             calibration: Calibration::of_machine(params.machine.kind()),
             accepted: 0,
-            pose: Pose::of(bbox),
             decision: f64::NEG_INFINITY,
             grid,
             cutter,
@@ -425,17 +422,13 @@ impl WindowSearch {
     fn detection(&mut self, pose: Pose, place: (usize, usize), seen: bool) -> Detection {
         let (response, size) = (self.detector.response(), self.grid.windows());
         let Peak { value, psr, apce, .. } = Peak::at(response, size, place, PEAK_RADIUS, ResponseLayout::Centered);
-        (self.pose, self.decision) = (pose, f64::from(value));
+        self.decision = f64::from(value);
         let evidence = Evidence { peak: value, psr, apce, decision: seen.then_some(value), ..Evidence::default() };
         Detection { pose, evidence, seen, guess: None }
     }
 }
 
 impl Search for WindowSearch {
-    fn pose(&self) -> Pose {
-        self.pose
-    }
-
     fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
         if !self.scan(frame, at) {
             return self.detection(at, self.place_at_middle(), false);

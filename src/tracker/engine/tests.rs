@@ -97,10 +97,6 @@ fn evidence(peak: f32) -> Evidence {
 }
 
 impl Search for Scripted {
-    fn pose(&self) -> Pose {
-        self.found
-    }
-
     fn detect(&mut self, _: &Frame<'_>, at: Pose) -> Detection {
         self.note(Call::Look(at));
         let seen = self.seen && self.blank != Some(at);
