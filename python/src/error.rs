@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use kcf_track::Error;
@@ -84,8 +85,17 @@ pub fn wrong_type(message: String) -> PyErr {
     PyTypeError::new_err(message)
 }
 
-/// The error for an object that another thread uses.
-pub fn in_use(what: &str) -> PyErr {
-    let message = format!("this {what} is in use by another thread: give each thread its own, or a lock");
-    Python::attach(|py| exception(py, "StateError", message))
+/// What `mutex` guards, without waiting.
+///
+/// # Errors
+/// `StateError` while another thread uses it.
+pub fn try_lock<'a, T>(mutex: &'a Mutex<T>, what: &str) -> PyResult<MutexGuard<'a, T>> {
+    match mutex.try_lock() {
+        Ok(held) => Ok(held),
+        Err(TryLockError::Poisoned(held)) => Ok(held.into_inner()),
+        Err(TryLockError::WouldBlock) => {
+            let message = format!("this {what} is in use by another thread: give each thread its own, or a lock");
+            Err(Python::attach(|py| exception(py, "StateError", message)))
+        }
+    }
 }

@@ -340,7 +340,6 @@ impl Embedding {
         Ok(py.detach(|| preimage::denoise(subspace, sigma, train, noisy)).or_raise(py)?.into_pyarray(py))
     }
 
-    #[expect(clippy::type_complexity, reason = "the arguments of the constructor, for pickle")]
     fn __reduce__<'py>(
         this: &Bound<'py, Self>,
     ) -> (Bound<'py, PyAny>, (Vector<'py>, Matrix<'py>, Vector<'py>, Option<f64>)) {

@@ -1,7 +1,7 @@
 //! Several targets in the same frames: `kcf_track.MultiTracker`.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard};
 
 use kcf_track::{BBox, Frame};
 use pyo3::exceptions::{PyKeyError, PyOverflowError};
@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyIterator, PyList};
 use rayon::ThreadPool;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::error::{Raise, exception, in_use};
+use crate::error::{Raise, exception, try_lock};
 use crate::estimate::{Box4, Estimate, box4};
 use crate::pixels::{Order, Pixels};
 use crate::settings::{self, MAX_THREADS, Resolved, UInt};
@@ -52,11 +52,7 @@ struct Target {
 
 impl MultiTracker {
     fn lock(&self) -> PyResult<MutexGuard<'_, Inner>> {
-        match self.inner.try_lock() {
-            Ok(inner) => Ok(inner),
-            Err(TryLockError::Poisoned(inner)) => Ok(inner.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(in_use("tracker")),
-        }
+        try_lock(&self.inner, "tracker")
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sources of frames: `kcf_track.Source`.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, TryLockError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use kcf_track::Channels;
@@ -11,7 +11,7 @@ use kcf_track::media::{
 };
 use pyo3::prelude::*;
 
-use crate::error::{Raise, exception, in_use, interruptible, raise};
+use crate::error::{Raise, exception, interruptible, raise, try_lock};
 use crate::estimate::{Box4, box4};
 use crate::pixels::{Order, array};
 use crate::settings::UInt;
@@ -194,11 +194,7 @@ impl Frames {
             let message = "this iterator is from before a fork: call `frames` in this process";
             return Err(exception(py, "StateError", message.into()));
         }
-        let mut held = match self.frames.try_lock() {
-            Ok(held) => held,
-            Err(TryLockError::Poisoned(held)) => held.into_inner(),
-            Err(TryLockError::WouldBlock) => return Err(in_use("iterator")),
-        };
+        let mut held = try_lock(&self.frames, "iterator")?;
         let frames = &mut *held;
         loop {
             match py.detach(|| frames.next_within(POLL)) {

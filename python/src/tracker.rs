@@ -1,7 +1,7 @@
 //! One target: `kcf_track.Tracker`.
 
 use std::ffi::CString;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kcf_track::{BBox, Frame};
 use numpy::{IntoPyArray, PyArray2};
@@ -9,7 +9,7 @@ use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::error::{Raise, exception, in_use, wrong_type};
+use crate::error::{Raise, exception, try_lock, wrong_type};
 use crate::estimate::{Box4, Estimate, box4};
 use crate::pixels::{Order, Pixels};
 use crate::settings::{self, Resolved};
@@ -53,11 +53,7 @@ impl Tracker {
     /// # Errors
     /// `StateError` while another thread has it.
     fn lock(&self) -> PyResult<MutexGuard<'_, kcf_track::Tracker>> {
-        match self.inner.try_lock() {
-            Ok(inner) => Ok(inner),
-            Err(TryLockError::Poisoned(inner)) => Ok(inner.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(in_use("tracker")),
-        }
+        try_lock(&self.inner, "tracker")
     }
 
     fn keep(&self, estimate: kcf_track::Estimate) {

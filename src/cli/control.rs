@@ -19,7 +19,7 @@ const MAX_LINE: u64 = 4096;
 /// Lines that wait for the next frame; more wait in the pipe.
 const MAX_WAITING: usize = 10_000;
 
-/// Refusals that are told apart until the next frame; of more there is a count.
+/// Maximum number of refusals that are printed per frame; the rest are counted.
 const MAX_REFUSALS: usize = 5;
 
 /// The number of a line, and its command or why it is refused.

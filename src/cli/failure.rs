@@ -112,8 +112,11 @@ pub fn watch_signals() -> CancelToken {
 
 /// The exit code for the last signal, as shells have it: 130 for Ctrl-C.
 fn exit_code() -> u8 {
-    let signal = SIGNAL.load(Ordering::Relaxed);
-    u8::try_from(128 + signal.max(SIGINT as usize * usize::from(signal == 0))).unwrap_or(u8::MAX)
+    let signal = match SIGNAL.load(Ordering::Relaxed) {
+        0 => SIGINT as usize,
+        signal => signal,
+    };
+    u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }
 
 #[cfg(unix)]

@@ -70,7 +70,7 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         return settings::print(&args.settings.resolve(args.preset.as_deref())?);
     }
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
-    // Each frame that is sought is decoded by a new thread: what one of them has freed is for the next.
+    // Each seek decodes on a new thread. With one arena the next thread uses the memory that the last one has freed.
     // SAFETY: the call only sets a number of the allocator.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     unsafe {

@@ -27,10 +27,10 @@ const LOG_TIMEOUT: Duration = Duration::from_secs(1);
 /// Frames that are decoded sooner than a keyframe is sought.
 const MIN_SEEK: usize = 24;
 
-/// Frames that were not decoded before the wanted one, from which on the times of packets are read.
+/// A seek this many frames beyond the known times reads the times of the packets first.
 const MIN_INDEX: usize = 100;
 
-/// Packets behind a frame that may belong to frames before it.
+/// Further packets to read, because a later packet can hold an earlier frame.
 const REORDERED: usize = 64;
 
 /// Maximum number of frames to ask ffmpeg for, which reads the number as floating point.

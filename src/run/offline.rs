@@ -21,7 +21,7 @@ const MAX_SHIFT: f64 = 0.1;
 const ROUNDS: usize = 5;
 const STRAIGHT: f64 = 1e-4;
 
-/// The error of a prediction, as a share of the size, of which the one-sided filter takes half.
+/// Error of the prediction, as a share of the size, at which the gain of the one-sided filter is one half.
 const HALF_GAIN: f64 = 0.045;
 
 /// Bytes of frames that are held to go through them backwards.

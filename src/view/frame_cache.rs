@@ -143,8 +143,8 @@ impl FrameCache {
         known.map_or(Wait::End, Wait::Item)
     }
 
-    /// Has the pictures of the frames before `position` made by another thread, since a step back decodes a video from the
-    /// keyframe before.
+    /// Starts a thread that makes the pictures of the frames before `position`. Without them each step back decodes from the
+    /// keyframe before it.
     pub fn look_behind(&mut self, position: usize) {
         if self.info().live || !self.info().images.is_empty() {
             return;

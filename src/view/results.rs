@@ -1,6 +1,5 @@
 //! Results: files to download, and the session that is saved while frames are tracked.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -126,7 +125,9 @@ impl Results {
             let targets: Vec<_> = tracks.iter().map(|(id, track)| track.target(*id)).collect();
             // A run is complete only if the end of the source is known.
             let completed = |last| tracks.values().all(|track| track.start() <= last && track.missing(last).is_none());
-            let records = in_order(tracks).into_iter().cloned().collect::<Vec<_>>();
+            let mut records: Vec<_> = tracks.values().flat_map(Track::records).cloned().collect();
+            // A stable sort keeps the order of targets within a frame.
+            records.sort_by_key(|record| record.index);
             (state.size, targets, records, state.status.last.is_some_and(completed))
         });
         let (width, height) = size.unwrap_or((self.source.width, self.source.height));
@@ -192,11 +193,3 @@ const SAVE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// How often the session is compared with what was saved.
 const SAVE_POLL: Duration = Duration::from_millis(100);
-
-/// All records, by frame and in it by target.
-fn in_order(tracks: &BTreeMap<u32, Track>) -> Vec<&FrameRecord> {
-    let mut records: Vec<_> = tracks.values().flat_map(Track::records).collect();
-    // A stable sort keeps the order of targets within a frame.
-    records.sort_by_key(|record| record.index);
-    records
-}

@@ -46,11 +46,6 @@ fn a_missing_box_is_an_error_that_names_the_remedies() {
 }
 
 #[test]
-fn view_accepts_quiet() {
-    run(["view", "-q", "no/such/folder"]).assert().code(2).stderr(contains("no such folder or file"));
-}
-
-#[test]
 fn errors_of_settings_name_the_setting_and_write_nothing() {
     let place = place(2);
     fs::write(place.path("range.toml"), "[search.background]\npadding = -1\n").unwrap();

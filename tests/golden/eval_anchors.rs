@@ -33,17 +33,3 @@ fn published_trackers_score_what_is_known() {
     assert_eq!(report.trackers[2].name, "KCF");
     assert_eq!(report.sequences.iter().map(|s| s.frames).sum::<usize>(), 7040);
 }
-
-#[test]
-#[ignore = "needs the published sequences: KCF_TRACK_OTB=DIR cargo test --test golden -- --ignored"]
-fn sequences_start_and_end_where_the_benchmark_says() {
-    let evaluation = evaluation(&["KCF"], Toolkit::Otb);
-    let frames = |name: &str| {
-        let s = evaluation.dataset.sequences.iter().find(|s| s.name == name).unwrap();
-        (s.frames.len(), s.frames[0].file_name().unwrap().to_string_lossy().into_owned(), s.truth.len())
-    };
-    assert_eq!(frames("David"), (471, "0300.jpg".into(), 471));
-    assert_eq!(frames("Football1"), (74, "0001.jpg".into(), 74));
-    assert_eq!(frames("Diving"), (215, "0001.jpg".into(), 215));
-    assert_eq!(frames("Jogging-2"), (307, "0001.jpg".into(), 307));
-}

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use kcf_track::BBox;
 
-/// Every how manieth box is written out.
+/// One box in this many is written out.
 const STEP: usize = 10;
 
 /// Compares runs (name, boxes) with the lines of `tests/golden/<file>`, or writes those lines when that is asked for.

@@ -1,7 +1,7 @@
 //! The page: one file that loads nothing.
 
 use super::plot::color_of;
-use super::{Plots, attributes, heading, own_count, styles};
+use super::{Plots, attributes, fps, heading, own_count, styles};
 use crate::eval::summary::{Difference, Interval, Origin, Report, Timings};
 use crate::eval::{Protocol, Score, Toolkit};
 use crate::export::{escape, fill};
@@ -56,7 +56,7 @@ pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, fail
     fill(include_str!("page.html"), &parts)
 }
 
-fn plural(n: usize, one: &str, many: &str) -> String {
+pub(super) fn plural(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
@@ -119,7 +119,7 @@ fn overall(report: &Report, timings: &Timings, focus: &str) -> String {
             text += &number(value(&a.mean), decimals, &of);
         }
         text += &number(Some(a.mean.failures as f64), 0, "");
-        text += &number(timings.trackers.get(&tracker.name).map(|t| t.fps), 1, "");
+        text += &number(fps(timings, tracker), 1, "");
         text += &number(Some(a.sequences as f64), 0, "");
         text += &match difference(report, &tracker.name, focus) {
             Some((d, ci)) => {

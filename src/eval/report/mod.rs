@@ -184,9 +184,8 @@ fn csv_by_attribute(report: &Report) -> String {
 
 /// The title of the page: `OPE on 24 sequences`.
 fn heading(report: &Report) -> String {
-    let count = report.sequences.len();
-    let sequences = if count == 1 { "sequence" } else { "sequences" };
-    format!("{} on {count} {sequences}", report.protocol.to_string().to_uppercase())
+    let sequences = html::plural(report.sequences.len(), "sequence", "sequences");
+    format!("{} on {sequences}", report.protocol.to_string().to_uppercase())
 }
 
 /// A short table for a terminal.
