@@ -141,7 +141,7 @@ impl Head {
         let values = self.on_training(samples);
         let means = [target, background].map(|class| samples.shares(&class).dot(&values));
         let spread = means[0] - means[1];
-        let separable = spread > 1e-11 * self.rounding_scale(samples) && spread.is_normal();
+        let separable = spread > 1e-9 * self.rounding_scale(samples) && spread.is_normal();
         let gain = if separable { 2.0 / spread } else { 0.0 };
         let shift = if separable { -gain * 0.5 * (means[0] + means[1]) } else { 0.0 };
         let affine = match &mut self {
