@@ -49,7 +49,7 @@ impl Failure {
         match &self {
             Self::ReaderGone => return 0,
             Self::Interrupted => {
-                let _ = writeln!(std::io::stderr(), "interrupted; outputs hold what was done until now");
+                let _ = writeln!(std::io::stderr(), "interrupted");
                 return exit_code();
             }
             Self::Usage(message) | Self::Failed(message) => print_error(message),

@@ -71,7 +71,8 @@ Examples:
   See it work: the box drawn on each frame, and the filter's response:
     kcf-track OTB/Deer --overlay out/boxes --response out/maps
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C. Outputs keep the frames until then.";
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C. Outputs keep the frames until then,
+except with --smooth or --both-sides.";
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {

@@ -100,12 +100,15 @@ impl RunConfig<'_> {
         if result.is_ok() && journal.frames() == 0 {
             progress.warn("no target was given, so nothing is written");
         }
+        let written = journal.frames() > 0;
         let (summary, finished) = journal.finish(result.as_ref().err().map(Failure::reason));
         match (result, finished) {
             (Ok(()), finished) => finished.map_or_else(|error| Err(error.into()), |()| Ok(summary)),
             (Err(failure), finished) => {
                 if let Some(error) = finished.err().filter(|error| !error.is_broken_pipe()) {
                     super::failure::print_error(error);
+                } else if written && matches!(failure, Failure::Interrupted) {
+                    let _ = writeln!(std::io::stderr(), "the outputs hold the frames until now");
                 }
                 Err(failure)
             }

@@ -61,13 +61,18 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// The settings of a document; `None` if this version does not know them.
-    pub fn of(parameters: &Value) -> Option<Self> {
+    /// The settings of a document; `None` of one without a preset, as of labels.
+    ///
+    /// # Errors
+    /// The first setting that is unknown or out of range.
+    pub fn of(parameters: &Value) -> Result<Option<Self>, String> {
         let mut tree = parameters.clone();
-        let preset = tree.as_object_mut()?.remove("preset")?.as_str()?.to_owned();
-        tree.as_object_mut()?.remove("changed");
-        let params = serde_json::from_value::<Params>(tree).ok().filter(|params| params.check().is_ok())?;
-        Some(Self { preset, params })
+        let taken = tree.as_object_mut().map(|tree| (tree.remove("preset"), tree.remove("changed")));
+        let Some((Some(Value::String(preset)), _)) = taken else { return Ok(None) };
+        let wrong = |error: String| format!("its settings: {error}; --preset NAME tracks its targets by others");
+        let params: Params = serde_json::from_value(tree).map_err(|error| wrong(error.to_string()))?;
+        params.check().map_err(|error| wrong(error.to_string()))?;
+        Ok(Some(Self { preset, params }))
     }
 }
 

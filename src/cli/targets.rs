@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use serde_json::Value;
 
 use super::Failure;
 use crate::bbox::BBox;
@@ -43,15 +44,15 @@ impl TargetArgs {
     /// # Errors
     /// Boxes without area, two targets with one id, a file or a line that cannot be read.
     pub fn read(&self, info: &Info) -> Result<Targets, Failure> {
-        let (mut wanted, mut warning) = (Vec::new(), None);
+        let (mut wanted, mut warning, mut parameters) = (Vec::new(), None, Value::Null);
         for (given, id) in self.init.iter().zip(1..) {
             let bbox = self.init_format.to_bbox(given.numbers);
             let bbox = bbox.map_err(|error| Failure::usage(format!("--init: {error}")))?;
             wanted.push(TargetRecord::new(id, given.frame.unwrap_or(0), bbox));
         }
         if let Some(path) = &self.init_file {
-            let (targets, other) = read_file(path, self.init_format, info)?;
-            warning = other;
+            let (targets, document) = read_file(path, self.init_format, info)?;
+            (warning, parameters) = document.unwrap_or_default();
             for target in targets {
                 if wanted.iter().any(|other| other.id == target.id) {
                     let reason = format!("two targets have the id {} (those of --init are 1, 2, …)", target.id);
@@ -60,7 +61,7 @@ impl TargetArgs {
                 wanted.push(target);
             }
         }
-        Ok(Targets { named: wanted.len() > 1 || self.init_file.is_some(), wanted, warning })
+        Ok(Targets { named: wanted.len() > 1 || self.init_file.is_some(), wanted, warning, parameters })
     }
 }
 
@@ -140,23 +141,29 @@ pub struct Targets {
     pub named: bool,
     /// Why their document may be of another source.
     pub warning: Option<String>,
+    /// The settings of their document; null without one.
+    pub parameters: Value,
 }
 
+/// The targets of a file; of a document a warning and its settings.
+type Read = (Vec<TargetRecord>, Option<(Option<String>, Value)>);
+
 /// Labels, or the lines `id,frame,x,y,w,h,class,name` of a file; a header line, blank lines and lines with `#` are
-/// skipped. Also returns why they may be of another source.
-fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<(Vec<TargetRecord>, Option<String>), Failure> {
+/// skipped. Of a document also why it may be of another source, and its settings.
+fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Read, Failure> {
     let shown = path.display();
     match Labels::read(path, || frame_size(info)) {
         Ok(Some(labels)) if labels.targets.is_empty() => {
             return Err(Failure::usage(format!("--init-file {shown}: there is no target in it")));
         }
         Ok(Some(Labels { targets, document })) => {
-            let other = document.and_then(|of| {
+            let document = document.map(|of| {
                 let (width, height) = frame_size(info).unwrap_or_default();
                 let here = SourceRecord::new(of.source.path.clone(), info, Span::default());
-                of.check_source(&SourceRecord { width, height, ..here }).err()
+                let other = of.check_source(&SourceRecord { width, height, ..here }).err();
+                (other.map(|reason| format!("--init-file {shown}: {reason}")), of.parameters)
             });
-            return Ok((targets, other.map(|reason| format!("--init-file {shown}: {reason}"))));
+            return Ok((targets, document));
         }
         Ok(None) => {}
         Err(reason) => return Err(Failure::usage(format!("--init-file {shown}: {reason}"))),
@@ -172,14 +179,22 @@ fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<(Vec<TargetR
         if wanted.is_empty() && line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"') {
             let names: Vec<_> =
                 line.split(',').map(|name| name.trim().trim_matches('"').to_ascii_lowercase()).collect();
-            if !names.starts_with(&["id".into(), "frame".into()]) {
-                return Err(wrong(format!("the columns must be id,frame,x,y,w,h, not {line}")));
+            let known = [(0, "id"), (1, "frame"), (6, "class"), (7, "name")];
+            if known.iter().any(|&(place, known)| names.get(place).is_some_and(|name| name != known)) {
+                return Err(wrong(format!("the columns must be id,frame,x,y,w,h,class,name, not {line}")));
             }
             continue;
         }
         let row = parse_row(line, format).map_err(wrong)?;
         match wanted.iter_mut().find(|target| target.id == row.id) {
-            Some(target) => target.join(row).map_err(wrong)?,
+            Some(target) => {
+                for (one, other) in [(&target.name, &row.name), (&target.class, &row.class)] {
+                    if let Some((one, other)) = one.as_ref().zip(other.as_ref()).filter(|(one, other)| one != other) {
+                        return Err(wrong(format!("target {} was {one} before and is {other} here", row.id)));
+                    }
+                }
+                target.join(row).map_err(wrong)?;
+            }
             None => wanted.push(row),
         }
     }

@@ -139,15 +139,14 @@ fn serve(
     });
     let mut session = session.transpose()?;
     let (source, mut warnings) = source::open(given, OpenOptions::default(), false, cancel)?;
-    if let Some(session) = &mut session {
-        match Resolved::of(&session.parameters) {
-            Some(stored) if args.preset.is_none() && args.settings.is_empty() => resolved = stored,
-            Some(stored) if stored.params == resolved.params => {}
+    if let (Some(session), Some(shown)) = (&mut session, session_path) {
+        let stored = Resolved::of(&session.parameters);
+        if args.preset.is_none() && args.settings.is_empty() {
+            let wrong = |reason| Failure::usage(format!("--session {}: {reason}", shown.display()));
+            resolved = stored.map_err(wrong)?.unwrap_or(resolved);
+        } else if stored.ok().flatten().is_none_or(|stored| stored.params != resolved.params) {
             // Boxes of other settings are tracked again.
-            Some(_) => session.frames.clear(),
-            None => {
-                warnings.push(format!("the session has no settings that are known here: {} is used", resolved.preset))
-            }
+            session.frames.clear();
         }
     }
     let info = source.info();

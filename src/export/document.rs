@@ -138,7 +138,7 @@ impl Document {
             other => return Err(Error::parameter("style", other, "must be full or box")),
         };
         let (width, height) = frame.size();
-        FrameBuf::new(drawn(frame, &self.frames, style)?.into_raw(), width, height, PixelFormat::Rgb8)
+        FrameBuf::new(drawn(frame, &self.frames, &self.targets, style)?.into_raw(), width, height, PixelFormat::Rgb8)
     }
 
     fn run(&self) -> Run {

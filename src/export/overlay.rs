@@ -17,7 +17,7 @@ use super::drawing::{darken, dashes, fill, font, inset, line, outline, stroke};
 use super::effects::{CROP_REACH, Crop, Hidden, Veil, hide};
 use super::output::{Folder, is_video};
 use super::overlay_video::VideoEncoder;
-use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
+use super::{Exporter, FrameRecord, FrameResult, Run, Summary, TargetRecord};
 use crate::atomic_file;
 use crate::bbox::BBox;
 use crate::cancel::{lock, spawn};
@@ -70,7 +70,7 @@ pub struct OverlayOptions {
 
 /// Frames with boxes, trails and the true box (blue). One target has the colour of its state (green: tracking, yellow:
 /// uncertain, red: lost, white: given) and a caption: frame, state, confidence, IoU, decision, peak and PSR. Several have
-/// a colour each, with id, state and confidence at the box, which is dashed where it is uncertain or lost.
+/// a colour each, with name or id, state and confidence at the box, which is dashed where it is uncertain or lost.
 ///
 /// They go to a folder or, by its ending ([`is_video`]), to a video. In a folder JPEG frames stay JPEG, others become
 /// PNG. The frames are those that were tracked; an unreadable one becomes an empty picture with the last box. Other
@@ -144,7 +144,8 @@ impl Exporter for Overlays {
             hidden: self.options.hidden,
         };
         for record in frame.records {
-            painting.targets.push(Drawn { record: record.clone(), trail: self.trails.follow(record) });
+            let who = who(record, &frame.run.targets);
+            painting.targets.push(Drawn { record: record.clone(), who, trail: self.trails.follow(record) });
         }
         let file = self.file(&first.file)?;
         self.waiting.push_back(Job { painting, file, time: first.time });
@@ -306,13 +307,13 @@ fn parts_of_one(record: &FrameRecord, truth: Option<&BBox>, size: (u32, u32)) ->
 const MARGIN: i32 = 3;
 
 /// Labels all boxes.
-fn labels<'a>(picture: &mut RgbImage, records: impl Iterator<Item = &'a FrameRecord>, font: &FontRef<'_>) {
+fn labels(picture: &mut RgbImage, targets: &[Drawn], font: &FontRef<'_>) {
     let line = stroke(picture);
-    let known: Vec<_> = records.filter_map(|record| Some((record, record.finite_box()?))).collect();
+    let known: Vec<_> = targets.iter().filter_map(|target| Some((target, target.record.finite_box()?))).collect();
     let size = (picture.width().min(picture.height()) as f32 / 28.0).clamp(11.0, 90.0);
     let mut placed = Vec::new();
-    for (record, bbox) in &known {
-        let words = label(record);
+    for (target, bbox) in &known {
+        let words = label(target);
         let (width, height) = text_size(size, font, &words);
         let extent = [width, height].map(|side| i32::try_from(side).unwrap_or(i32::MAX / 4) + 2 * MARGIN);
         let area = place(bbox, extent, picture.dimensions(), line, &placed);
@@ -322,10 +323,20 @@ fn labels<'a>(picture: &mut RgbImage, records: impl Iterator<Item = &'a FrameRec
     }
 }
 
-fn label(record: &FrameRecord) -> String {
+/// What a target is called: its name, else its class and id, else its id.
+fn who(record: &FrameRecord, targets: &[TargetRecord]) -> String {
+    let id = record.id.unwrap_or(1);
+    match targets.iter().find(|target| target.id == id) {
+        Some(TargetRecord { name: Some(name), .. }) => name.clone(),
+        Some(TargetRecord { class: Some(class), .. }) => format!("{class} {id}"),
+        _ => id.to_string(),
+    }
+}
+
+fn label(Drawn { record, who, .. }: &Drawn) -> String {
     let confidence = record.confidence.filter(|_| record.state != State::Initial);
     let confidence = confidence.map_or(String::new(), |confidence| format!(" {confidence:.2}"));
-    format!("{} {}{confidence}", record.id.unwrap_or(1), record.state)
+    format!("{who} {}{confidence}", record.state)
 }
 
 /// Left, top, right and bottom of a label, the last two exclusive: above the box, or in it if there is no space above, and
@@ -355,6 +366,8 @@ const TRAIL: usize = 30;
 #[derive(Clone, Debug, PartialEq)]
 struct Drawn {
     pub record: FrameRecord,
+    /// What the target is called.
+    pub who: String,
     /// Centres of its latest boxes, the oldest first.
     pub trail: Vec<(f32, f32)>,
 }
@@ -377,7 +390,7 @@ impl Painting {
         self.picture = crop.cut(&self.picture, (left, top));
         let moved = |bbox: BBox| bbox.translated(-left as f64, -top as f64);
         self.truth = self.truth.map(moved);
-        for Drawn { record, trail } in &mut self.targets {
+        for Drawn { record, trail, .. } in &mut self.targets {
             record.bbox = moved(record.bbox);
             for (number, place) in record.polygon.iter_mut().flatten().enumerate() {
                 *place -= [left, top][number % 2] as f64;
@@ -415,7 +428,7 @@ impl Painting {
                 caption(picture, &parts, Some(ink(record.state)), &boxes, inset, font);
             }
             _ => {
-                labels(picture, records(), font);
+                labels(picture, targets, font);
                 caption(picture, &parts_of_many(records()), None, &boxes, inset, font);
             }
         }
@@ -423,8 +436,14 @@ impl Painting {
 }
 
 /// A copy of a frame with boxes on it, without trails.
-pub(super) fn drawn(frame: &Frame<'_>, records: &[FrameRecord], style: Style) -> Result<RgbImage> {
-    let targets = records.iter().map(|record| Drawn { record: record.clone(), trail: Vec::new() }).collect();
+pub(super) fn drawn(
+    frame: &Frame<'_>,
+    records: &[FrameRecord],
+    targets: &[TargetRecord],
+    style: Style,
+) -> Result<RgbImage> {
+    let of = |record: &FrameRecord| Drawn { record: record.clone(), who: who(record, targets), trail: Vec::new() };
+    let targets = records.iter().map(of).collect();
     let mut painting = Painting { picture: in_color(frame)?, targets, style, ..Painting::default() };
     painting.paint(&font());
     Ok(painting.picture)

@@ -95,6 +95,8 @@ fn errors_of_targets_name_the_target() {
         ("far.csv", "9,1,-500,97,25,101\n".into()),
         ("text.csv", "1,1,a,b,c,d\n".into()),
         ("none.csv", "id,frame,x,y,w,h\n".into()),
+        ("swapped.csv", format!("id,frame,x,y,w,h,name,class\n1,1,{a},Ada,person\n")),
+        ("names.csv", format!("1,1,{a},person,Ada\n1,5,{b},,Bob\n")),
         ("o.csv", "old".into()),
     ] {
         std::fs::write(place.path(name), text).unwrap();
@@ -102,6 +104,8 @@ fn errors_of_targets_name_the_target() {
     for (line, message) in [
         ("--init-file @twice.csv", "line 2: two boxes of target 3 in frame 1"),
         ("--init-file @far.csv", "target 9"),
+        ("--init-file @swapped.csv", "id,frame,x,y,w,h,class,name"),
+        ("--init-file @names.csv", "line 2: target 1 was Ada before and is Bob here"),
         ("--init-file @text.csv", "text.csv, line 1"),
         ("--init-file @none.csv", "none.csv"),
         ("--init-file @nothing.csv", "nothing.csv"),

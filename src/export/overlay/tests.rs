@@ -67,7 +67,8 @@ fn no_box_and_no_size_panics() {
     for (width, height) in [(1, 1), (1, 40), (40, 1), (90, 40)] {
         for (x, w) in far.iter().flat_map(|x| far.map(|w| (*x, w))) {
             let bbox = BBox::new(x, x, w, w);
-            let drawn = || Drawn { record: record(bbox), trail: vec![(x as f32, x as f32), (w as f32, 3.0)] };
+            let drawn =
+                || Drawn { record: record(bbox), who: "1".into(), trail: vec![(x as f32, x as f32), (w as f32, 3.0)] };
             for targets in [vec![drawn()], vec![drawn(), drawn()]] {
                 let picture = RgbImage::new(width, height);
                 let inset = Some(ndarray::array![[x as f32, w as f32]]);
@@ -258,10 +259,24 @@ fn each_target_has_a_short_trail() {
 }
 
 #[test]
+fn a_label_begins_with_the_name_else_the_class_else_the_id() {
+    let given = BBox::new(0.0, 0.0, 9.0, 9.0);
+    let target = |id, name: Option<&str>, class: Option<&str>| TargetRecord {
+        name: name.map(Into::into),
+        class: class.map(Into::into),
+        ..TargetRecord::new(id, 1, given)
+    };
+    let targets = [target(4, Some("Ada"), Some("person")), target(5, None, Some("dog")), target(6, None, None)];
+    for (id, who) in [(4, "Ada"), (5, "dog 5"), (6, "6")] {
+        assert_eq!(super::who(&FrameRecord { id: Some(id), ..record(given) }, &targets), who);
+    }
+}
+
+#[test]
 fn boxes_cover_the_inset() {
     let bbox = BBox::new(250.0, 30.0, 30.0, 20.0);
     let painted = |inset: Option<Array2<f32>>, id| {
-        let targets = vec![Drawn { record: FrameRecord { id, ..record(bbox) }, trail: Vec::new() }];
+        let targets = vec![Drawn { record: FrameRecord { id, ..record(bbox) }, who: "1".into(), trail: Vec::new() }];
         let picture = RgbImage::from_pixel(300, 200, Rgb([40; 3]));
         let mut painting = Painting { picture, targets, inset, ..Painting::default() };
         painting.paint(&font());

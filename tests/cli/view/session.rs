@@ -50,8 +50,8 @@ fn a_session_is_saved_opened_again_and_continued_by_the_command_line() {
     assert_eq!((&saved["targets"], saved["frames"].as_array().unwrap().len()), (&json!([target]), 10));
     assert_eq!((&saved["source"]["frames"], &saved["summary"]["completed"]), (&json!(12), &json!(true)));
 
-    // The command line gives the same boxes from the session.
-    place.run("--init-file @work.json --preset paper --json @plain.json -q").assert().success();
+    // The command line gives the same boxes from the session, by its settings.
+    place.run("--init-file @work.json --json @plain.json -q").assert().success();
     let named = |mut document: Value| {
         document["frames"].as_array_mut().unwrap().iter_mut().for_each(|frame| frame["id"] = 1.into());
         frames_of(document)
@@ -110,6 +110,8 @@ fn a_session_that_does_not_fit_is_refused_and_kept() {
         (changed(&|it| it["source"]["path"] = "other.mp4".into()), place.seq(), "other.mp4"),
         (changed(&|it| it["schema"] = "kcf-track/4".into()), place.seq(), "newer version"),
         (changed(&|it| it["frames"][0]["index"] = 2.into()), place.seq(), "has two boxes"),
+        (changed(&|it| it["parameters"]["search"]["filter"]["zorgle"] = 2.into()), place.seq(), "zorgle"),
+        (changed(&|it| it["parameters"]["search"]["filter"]["padding"] = 999.into()), place.seq(), "padding"),
     ] {
         fs::write(place.path("work.json"), &text).unwrap();
         let mut command = run(["view", "--port", "0", "--session"]);
