@@ -80,12 +80,7 @@ pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     // tempfile's default is 0600; an output gets the usual permissions.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let file = builder.tempfile_in(parent(path)).map_err(|error| {
-        // Without the temporary name.
-        let cause =
-            error.get_ref().and_then(|named| named.source()).and_then(|cause| cause.downcast_ref::<io::Error>());
-        cause.and_then(io::Error::raw_os_error).map_or(error, io::Error::from_raw_os_error)
-    })?;
+    let file = builder.tempfile_in(parent(path))?;
     if let Ok(old) = fs::metadata(path) {
         file.as_file().set_permissions(old.permissions())?;
     }
