@@ -193,11 +193,13 @@ pub fn plain(report: &Report, timings: &Timings) -> String {
     let width = report.trackers.iter().map(|t| t.name.chars().count()).max().unwrap_or(0).max(7);
     let mut text =
         format!("{:width$}  {:>5}  {:>15}  {:>5}  {:>15}  {:>8}\n", "tracker", "AUC", "95 %", "P@20", "95 %", "fps");
+    let all = report.trackers.iter().map(|tracker| tracker.overall.sequences).max().unwrap_or(0);
     for tracker in &report.trackers {
         let a = &tracker.overall;
+        let on = if a.sequences < all { format!("  on {} of {all} sequences", a.sequences) } else { String::new() };
         let interval = |i: Option<Interval>| i.map_or(String::new(), |i| format!("[{:.3}, {:.3}]", i.low, i.high));
         text += &format!(
-            "{:width$}  {:.3}  {:>15}  {:.3}  {:>15}  {:>8}\n",
+            "{:width$}  {:.3}  {:>15}  {:.3}  {:>15}  {:>8}{on}\n",
             tracker.name,
             a.mean.auc,
             interval(a.auc_interval),
@@ -254,6 +256,15 @@ mod tests {
             means.contains(&format!("\nOCC,\"a, \"\"b\"\"\",3,{},", report.trackers[0].overall.mean.auc)),
             "{means}"
         );
-        assert_eq!(plain(&report, &Timings::default()).lines().count(), 2 + report.trackers.len());
+    }
+
+    #[test]
+    fn the_table_tells_means_over_fewer_sequences() {
+        let mut report = report();
+        assert!(!plain(&report, &Timings::default()).contains("sequences\n"));
+        report.trackers[1].overall.sequences = 1;
+        let text = plain(&report, &Timings::default());
+        assert_eq!(text.lines().count(), 2 + report.trackers.len());
+        assert!(text.lines().nth(2).unwrap().ends_with("  on 1 of 3 sequences"), "{text}");
     }
 }
