@@ -115,6 +115,22 @@ impl SettingsArgs {
         Ok(Resolved { preset, params })
     }
 
+    /// The settings of the document that `flag` names, unless flags give others.
+    ///
+    /// # Errors
+    /// Wrong usage as [`Resolved::of`], with the flag.
+    pub fn of_document(
+        &self,
+        preset: Option<&str>,
+        flag: impl std::fmt::Display,
+        parameters: &Value,
+    ) -> Result<Option<Resolved>, Failure> {
+        if preset.is_some() || !self.is_empty() {
+            return Ok(None);
+        }
+        Resolved::of(parameters).map_err(|reason| Failure::usage(format!("{flag}: {reason}")))
+    }
+
     /// Whether nothing changes the preset.
     pub fn is_empty(&self) -> bool {
         #[cfg(feature = "neural")]

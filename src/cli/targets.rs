@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::Value;
 
 use super::Failure;
+use super::settings::{Resolved, SettingsArgs};
 use crate::bbox::BBox;
 use crate::export::{Labels, SourceRecord, TargetRecord};
 use crate::frame::Channels;
@@ -37,6 +38,20 @@ impl TargetArgs {
     /// Whether no box is given.
     pub fn is_empty(&self) -> bool {
         self.init.is_empty() && self.init_file.is_none()
+    }
+
+    /// The settings of the document that the targets come from, unless flags give others.
+    ///
+    /// # Errors
+    /// Wrong usage for settings that are not known.
+    pub fn settings(
+        &self,
+        preset: Option<&str>,
+        flags: &SettingsArgs,
+        targets: &Targets,
+    ) -> Result<Option<Resolved>, Failure> {
+        let file = self.init_file.as_deref().unwrap_or(Path::new(""));
+        flags.of_document(preset, format_args!("--init-file {}", file.display()), &targets.parameters)
     }
 
     /// All targets of a source; none where the truth gives the box.

@@ -10,7 +10,7 @@ use super::Failure;
 use super::failure::watch_signals;
 use super::outputs::OutputArgs;
 use super::run::{self, Progress, RunConfig};
-use super::settings::{self, Resolved, SettingsArgs};
+use super::settings::{self, SettingsArgs};
 use super::source::{self, RangeArgs};
 use super::targets::TargetArgs;
 use super::view::pick;
@@ -103,12 +103,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let info = source.info();
     let mut wanted = args.targets.read(info)?;
     wanted.named |= args.commands.is_some();
-    if args.preset.is_none() && args.settings.is_empty() {
-        let file = args.targets.init_file.as_deref().unwrap_or(Path::new("")).display();
-        let stored = Resolved::of(&wanted.parameters);
-        let stored = stored.map_err(|reason| Failure::usage(format!("--init-file {file}: {reason}")))?;
-        resolved = stored.unwrap_or(resolved);
-    }
+    resolved = args.targets.settings(args.preset.as_deref(), &args.settings, &wanted)?.unwrap_or(resolved);
     let tracker = Tracker::new(resolved.params.clone())?;
     let span = source::span(source.as_ref(), args.range, wanted.first(), &cancel);
     let span = span.map_err(|failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure })?;

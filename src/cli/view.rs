@@ -140,17 +140,21 @@ fn serve(
     let mut session = session.transpose()?;
     let (source, mut warnings) = source::open(given, OpenOptions::default(), false, cancel)?;
     if let (Some(session), Some(shown)) = (&mut session, session_path) {
-        let stored = Resolved::of(&session.parameters);
-        if args.preset.is_none() && args.settings.is_empty() {
-            let wrong = |reason| Failure::usage(format!("--session {}: {reason}", shown.display()));
-            resolved = stored.map_err(wrong)?.unwrap_or(resolved);
-        } else if stored.ok().flatten().is_none_or(|stored| stored.params != resolved.params) {
-            // Boxes of other settings are tracked again.
-            session.frames.clear();
+        let flag = format_args!("--session {}", shown.display());
+        match args.settings.of_document(args.preset.as_deref(), flag, &session.parameters)? {
+            Some(stored) => resolved = stored,
+            None => {
+                let stored = Resolved::of(&session.parameters);
+                // Boxes of other settings are tracked again.
+                if stored.map_or(true, |stored| stored.is_some_and(|stored| stored.params != resolved.params)) {
+                    session.frames.clear();
+                }
+            }
         }
     }
     let info = source.info();
     let wanted = args.targets.read(info)?;
+    resolved = args.targets.settings(args.preset.as_deref(), &args.settings, &wanted)?.unwrap_or(resolved);
     let span = source::span(source.as_ref(), args.range, None, cancel)?;
     let (path, size) = (given.to_string_lossy().into_owned(), frame_size(info));
     if let (Some(file), Some(session)) = (session_path, &session) {
