@@ -18,7 +18,7 @@ use ndarray::ArrayView2;
 
 use super::confidence::{Calibration, Experts};
 use super::identity::{Identity, ViewFeatures};
-use super::params::{BackgroundParams, IdentityParams, RotationParams, ScaleParams};
+use super::params::{BackgroundParams, IdentityMachineParams, IdentityParams, RotationParams, ScaleParams};
 use super::response::{Peak, between_cells};
 use super::scale_rotation::{GrayPatch, RotationFilter, ScaleFilter, limits};
 use super::search::{Detection, Evidence, Finds, Learned, Pose, Search, check_box, uniform};
@@ -211,11 +211,14 @@ impl BackgroundSearch {
     /// Whether filter and identity agree that this is the target, and how strongly the filter is held there: more so where
     /// the identity denies it, as it may be the background, or a target that has turned. At 0 nothing is learned.
     fn verdict(&self, evidence: &Evidence) -> (bool, f64) {
-        let decision = evidence.identity.map(f64::from);
-        let Some((identity, decision)) = self.identity.as_ref().zip(decision) else { return (false, 1.0) };
-        let params = identity.params();
+        let Some((params, decision)) = self.compared(evidence) else { return (false, 1.0) };
         let certain = decision > params.learn_from && EXPERTS.filter.probability(evidence) > CERTAIN;
-        (certain, if self.denies(evidence) { params.denied_hold } else { 1.0 })
+        (certain, if decision < params.deny_below { params.denied_hold } else { 1.0 })
+    }
+
+    /// The identity's settings and what it says; `None` where there is no comparison.
+    fn compared(&self, evidence: &Evidence) -> Option<(IdentityMachineParams, f64)> {
+        Some((self.identity.as_ref()?.params(), evidence.identity?.into()))
     }
 
     /// Keeps a copy of the models after a certain frame.
@@ -427,8 +430,7 @@ impl Search for BackgroundSearch {
     }
 
     fn denies(&self, evidence: &Evidence) -> bool {
-        let known = self.identity.as_ref().zip(evidence.identity);
-        known.is_some_and(|(identity, decision)| f64::from(decision) < identity.params().deny_below)
+        self.compared(evidence).is_some_and(|(params, decision)| decision < params.deny_below)
     }
 
     fn finds(&self) -> Finds {
