@@ -59,24 +59,25 @@ impl TargetArgs {
     /// # Errors
     /// Boxes without area, two targets with one id, a file or a line that cannot be read.
     pub fn read(&self, info: &Info) -> Result<Targets, Failure> {
-        let (mut wanted, mut warning, mut parameters) = (Vec::new(), None, Value::Null);
+        let mut all = Targets { wanted: Vec::new(), named: false, warning: None, parameters: Value::Null };
         for (given, id) in self.init.iter().zip(1..) {
             let bbox = self.init_format.to_bbox(given.numbers);
             let bbox = bbox.map_err(|error| Failure::usage(format!("--init: {error}")))?;
-            wanted.push(TargetRecord::new(id, given.frame.unwrap_or(0), bbox));
+            all.wanted.push(TargetRecord::new(id, given.frame.unwrap_or(0), bbox));
         }
         if let Some(path) = &self.init_file {
-            let (targets, document) = read_file(path, self.init_format, info)?;
-            (warning, parameters) = document.unwrap_or_default();
-            for target in targets {
-                if wanted.iter().any(|other| other.id == target.id) {
+            let file = read_file(path, self.init_format, info)?;
+            (all.named, all.warning, all.parameters) = (file.named, file.warning, file.parameters);
+            for target in file.wanted {
+                if all.wanted.iter().any(|other| other.id == target.id) {
                     let reason = format!("two targets have the id {} (those of --init are 1, 2, …)", target.id);
                     return Err(Failure::usage(reason));
                 }
-                wanted.push(target);
+                all.wanted.push(target);
             }
         }
-        Ok(Targets { named: wanted.len() > 1 || self.init_file.is_some(), wanted, warning, parameters })
+        all.named |= all.wanted.len() > 1;
+        Ok(all)
     }
 }
 
@@ -160,25 +161,24 @@ pub struct Targets {
     pub parameters: Value,
 }
 
-/// The targets of a file; of a document a warning and its settings.
-type Read = (Vec<TargetRecord>, Option<(Option<String>, Value)>);
-
 /// Labels, or the lines `id,frame,x,y,w,h,class,name` of a file; a header line, blank lines and lines with `#` are
-/// skipped. Of a document also why it may be of another source, and its settings.
-fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Read, Failure> {
+/// skipped.
+fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Targets, Failure> {
     let shown = path.display();
     match Labels::read(path, || frame_size(info)) {
         Ok(Some(labels)) if labels.targets.is_empty() => {
             return Err(Failure::usage(format!("--init-file {shown}: there is no target in it")));
         }
         Ok(Some(Labels { targets, document })) => {
-            let document = document.map(|of| {
+            let mut all = Targets { wanted: targets, named: true, warning: None, parameters: Value::Null };
+            if let Some(of) = document {
                 let (width, height) = frame_size(info).unwrap_or_default();
                 let here = SourceRecord::new(of.source.path.clone(), info, Span::default());
                 let other = of.check_source(&SourceRecord { width, height, ..here }).err();
-                (other.map(|reason| format!("--init-file {shown}: {reason}")), of.parameters)
-            });
-            return Ok((targets, document));
+                all.warning = other.map(|reason| format!("--init-file {shown}: {reason}"));
+                all.parameters = of.parameters;
+            }
+            return Ok(all);
         }
         Ok(None) => {}
         Err(reason) => return Err(Failure::usage(format!("--init-file {shown}: {reason}"))),
@@ -194,8 +194,8 @@ fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Read, Failur
         if wanted.is_empty() && line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"') {
             let names: Vec<_> =
                 line.split(',').map(|name| name.trim().trim_matches('"').to_ascii_lowercase()).collect();
-            let known = [(0, "id"), (1, "frame"), (6, "class"), (7, "name")];
-            if known.iter().any(|&(place, known)| names.get(place).is_some_and(|name| name != known)) {
+            let is_or_ends = |place: usize, known: &str| names.get(place).is_none_or(|name| name == known);
+            if !names.starts_with(&["id".into(), "frame".into()]) || !is_or_ends(6, "class") || !is_or_ends(7, "name") {
                 return Err(wrong(format!("the columns must be id,frame,x,y,w,h,class,name, not {line}")));
             }
             continue;
@@ -215,7 +215,7 @@ fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Read, Failur
     }
     match wanted.is_empty() {
         true => Err(Failure::usage(format!("--init-file {shown}: no target; a line is id,frame,x,y,w,h"))),
-        false => Ok((wanted, None)),
+        false => Ok(Targets { wanted, named: true, warning: None, parameters: Value::Null }),
     }
 }
 
