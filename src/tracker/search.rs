@@ -69,8 +69,8 @@ impl Pose {
 }
 
 /// How far the box of a frame stands out from everything else that was considered. It is of the returned box, not of
-/// another maximum of the response. One exception: while a target whose states are made of the confidence is lost or
-/// hidden, its box stays, and the evidence is of the best place around it. By default there is no evidence.
+/// another maximum of the response. One exception: where states are made of the confidence and the box stays, because the
+/// target is lost or hidden, the evidence is of the best place around it. By default there is no evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Evidence {
     /// The filter's answer there, or a machine's decision: near 1 for a KCF that sees what it has learned, up to about

@@ -1,7 +1,7 @@
 //! The page: one file that loads nothing.
 
 use super::plot::color_of;
-use super::{Plots, attributes, fps, heading, own_count, styles};
+use super::{Plots, attributes, fps, heading, own_count, plural, styles};
 use crate::eval::summary::{Difference, Interval, Origin, Report, Timings};
 use crate::eval::{Protocol, Score, Toolkit};
 use crate::export::{escape, fill};
@@ -54,10 +54,6 @@ pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, fail
         ("remarks", remarks(report)),
     ];
     fill(include_str!("page.html"), &parts)
-}
-
-pub(super) fn plural(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 /// A plot inside a page: without the XML declaration, with a name for screen readers.

@@ -182,9 +182,13 @@ fn csv_by_attribute(report: &Report) -> String {
     text
 }
 
+fn plural(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// The title of the page: `OPE on 24 sequences`.
 fn heading(report: &Report) -> String {
-    let sequences = html::plural(report.sequences.len(), "sequence", "sequences");
+    let sequences = plural(report.sequences.len(), "sequence", "sequences");
     format!("{} on {sequences}", report.protocol.to_string().to_uppercase())
 }
 
