@@ -1,20 +1,18 @@
-//! Opens whatever a user names, and animated WebP.
+//! Opens whatever a user names.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use image::ImageFormat;
-use image_webp::WebPDecoder;
 
-use super::images::{Encoded, check_size, demanded, encoded, file_name, guarded, holds_several, is_image};
+use super::images::{encoded, holds_several, is_image};
 use super::video::Video;
-use super::{Demand, Info, Item, Sequence, Source, Span, Stream, Y4m};
+use super::{Sequence, Source, Y4m};
 use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
-use crate::frame::{FrameBuf, PixelFormat};
 
 /// Number of bytes that identify the format of a file.
 const FIRST_BYTES: u64 = 64;
@@ -79,12 +77,9 @@ pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result
             return Ok(Box::new(frames));
         }
         match image::guess_format(&first) {
-            Ok(ImageFormat::WebP) if holds_several(encoded(given)?, ImageFormat::WebP) => {
-                return Ok(Box::new(Animation::open(given)?));
-            }
-            // ffmpeg reads other animations.
+            // Animations are videos.
             Ok(ImageFormat::Gif) => {}
-            Ok(ImageFormat::Png) if holds_several(encoded(given)?, ImageFormat::Png) => {}
+            Ok(format @ (ImageFormat::Png | ImageFormat::WebP)) if holds_several(encoded(given)?, format) => {}
             _ if is_image(given) => {
                 let reason = "this is one picture: give the folder that holds the images".into();
                 return Err(Error::Sequence { path: given.into(), reason });
@@ -127,74 +122,5 @@ fn open_pipe(
             }
             Err(_) => {}
         }
-    }
-}
-
-/// An animated WebP picture, which ffmpeg does not read.
-#[derive(Debug)]
-struct Animation {
-    info: Info,
-    path: PathBuf,
-    size: (usize, usize),
-}
-
-impl Animation {
-    fn open(path: &Path) -> Result<Self> {
-        let decoder = Self::decoder(path)?;
-        let (width, height) = decoder.dimensions();
-        let size = (width as usize, height as usize);
-        check_size(size.0, size.1).map_err(|reason| Error::Decode { path: path.into(), reason })?;
-        let info = Info {
-            name: file_name(path),
-            length: Some(decoder.num_frames() as usize),
-            size: Some(size),
-            inputs: vec![path.into()],
-            ..Info::default()
-        };
-        Ok(Self { info, path: path.into(), size })
-    }
-
-    fn decoder(path: &Path) -> Result<WebPDecoder<Encoded>> {
-        let file = encoded(path)?;
-        guarded(|| WebPDecoder::new(file).map_err(|error| error.to_string()))
-            .map_err(|reason| Error::Decode { path: path.into(), reason })
-    }
-}
-
-impl Source for Animation {
-    fn info(&self) -> &Info {
-        &self.info
-    }
-
-    fn stream(&self, span: Span, demand: Demand, _: &CancelToken) -> Result<Stream> {
-        let mut decoder = Some(Self::decoder(&self.path)?);
-        let (path, (width, height), count) = (self.path.clone(), self.size, self.info.length.unwrap_or_default());
-        let (mut position, mut milliseconds) = (0, 0_u64);
-        let next = move || {
-            let begun = Instant::now();
-            if position >= span.last.unwrap_or(count).min(count) {
-                return None;
-            }
-            let reader = decoder.as_mut()?;
-            let time = milliseconds as f64 / 1e3;
-            position += 1;
-            let frame = guarded(|| {
-                let bytes = if reader.has_alpha() { 4 } else { 3 };
-                let mut pixels = vec![0; bytes * width * height];
-                milliseconds += u64::from(reader.read_frame(&mut pixels).map_err(|error| error.to_string())?);
-                if bytes == 4 {
-                    pixels = pixels.as_chunks::<4>().0.iter().flat_map(|&[r, g, b, _]| [r, g, b]).collect();
-                }
-                FrameBuf::new(pixels, width, height, PixelFormat::Rgb8).map_err(|error| error.to_string())
-            });
-            if frame.is_err() {
-                decoder = None;
-            }
-            let decoded = frame
-                .map(|picture| demanded(picture, demand))
-                .map_err(|reason| Error::Decode { path: path.clone(), reason });
-            Some(Item::numbered(position, Some(time), decoded, begun.elapsed().as_secs_f64() * 1e3))
-        };
-        Ok(Box::new(std::iter::from_fn(next).filter(move |item| item.position >= span.first || item.frame.is_err())))
     }
 }
