@@ -79,7 +79,6 @@ fn an_animation_is_no_frame() {
         let file = root.path().join(name).join(name);
         let error = kcf_track::media::decode(&file, Channels::Color).unwrap_err().to_string();
         assert!(error.contains("holds several pictures"), "{error}");
-        file
     };
     let mut png = Vec::new();
     image::codecs::png::PngEncoder::new(&mut png).write_image(&[9; 4], 2, 2, image::ExtendedColorType::L8).unwrap();
@@ -100,12 +99,7 @@ fn an_animation_is_no_frame() {
     let chunks =
         [chunk(b"VP8X", &[2, 0, 0, 0, 1, 0, 0, 1, 0, 0]), chunk(b"ANIM", &[0; 6]), chunk(b"ANMF", &frame)].concat();
     let animated = [b"RIFF", &(chunks.len() as u32 + 4).to_le_bytes()[..], b"WEBP", &chunks].concat();
-    let file = several("moving.webp", &animated);
-    let source = kcf_track::media::open(&file, &OpenOptions::default(), &CancelToken::default()).unwrap();
-    let frames: Vec<_> =
-        source.stream(Span::default(), Channels::Color.into(), &CancelToken::default()).unwrap().collect();
-    assert_eq!((source.info().length, source.info().size, frames.len()), (Some(1), Some((2, 2)), 1));
-    assert_eq!(frames[0].frame.as_ref().unwrap().as_frame().row(0), [9; 6]);
+    several("moving.webp", &animated);
 }
 
 #[test]
