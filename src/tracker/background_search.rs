@@ -178,7 +178,7 @@ impl BackgroundSearch {
         if search.rotation.is_some() {
             search.resampler.reserve_rotated(largest);
         }
-        if !search.learn_at(frame, first, 1.0, false) {
+        if !search.learn_at(frame, first, 1.0, Some(false)) {
             return Err(uniform(bbox));
         }
         if search.identity.is_some() {
@@ -206,14 +206,6 @@ impl BackgroundSearch {
             evidence.identity = identity.decision(self.view.features(), shift).map(|decision| decision as f32);
         }
         evidence
-    }
-
-    /// Whether filter and identity agree that this is the target, and how strongly the filter is held there: more so where
-    /// the identity denies it, as it may be the background, or a target that has turned. At 0 nothing is learned.
-    fn verdict(&self, evidence: &Evidence) -> (bool, f64) {
-        let Some((params, decision)) = self.compared(evidence) else { return (false, 1.0) };
-        let certain = decision > params.learn_from && EXPERTS.filter.probability(evidence) > CERTAIN;
-        (certain, if decision < params.deny_below { params.denied_hold } else { 1.0 })
     }
 
     /// The identity's settings and what it says; `None` where there is no comparison.
@@ -298,9 +290,9 @@ impl BackgroundSearch {
         self.frames <= self.params.warmup_frames
     }
 
-    /// Learns the target at `pose`. The filter is held near the one before by `hold` times what it usually is; where that
-    /// is above 1, the identity does not learn.
-    fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, hold: f64, certain: bool) -> bool {
+    /// Learns the target at `pose`. The filter is held near the one before by `hold` times what it usually is. `certain` is
+    /// for the identity, which learns nothing of `None`.
+    fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, hold: f64, certain: Option<bool>) -> bool {
         let shift = self.view.shift_of(pose.center);
         let near = shift.0.abs().max(shift.1.abs()) <= self.params.reuse_shift;
         let (center, zoom) = if self.view_is_current && near && pose.angle == self.view.pose.angle {
@@ -316,8 +308,7 @@ impl BackgroundSearch {
             self.filter.learn();
             (self.view.point((0.0, 0.0)), 1.0)
         };
-        // It would come to accept what covers the target.
-        if let Some(identity) = self.identity.as_mut().filter(|_| hold <= 1.0) {
+        if let Some((identity, certain)) = self.identity.as_mut().zip(certain) {
             identity.learn(self.view.features(), self.view.shift_at(center), certain);
         }
         if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
@@ -403,16 +394,23 @@ impl Search for BackgroundSearch {
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, evidence: &Evidence, rate: Option<f64>) -> Learned {
         let due = self.is_warming_up() || self.frames.is_multiple_of(self.params.interval);
-        let (certain, hold) = self.verdict(evidence);
+        let compared = self.compared(evidence);
+        let certain = compared.is_some_and(|(params, decision)| {
+            decision > params.learn_from && EXPERTS.filter.probability(evidence) > CERTAIN
+        });
         if certain {
             self.save(at);
         }
+        // A place that the identity denies may be the background, or a target that has turned. The filter is held more
+        // strongly there, and the identity learns nothing: it would come to accept what covers the target.
+        let denied = compared.filter(|(params, decision)| *decision < params.deny_below);
+        let hold = denied.map_or(1.0, |(params, _)| params.denied_hold);
         match rate {
-            None if due && hold > 0.0 => self.learn_at(frame, at, hold, certain),
+            None if due && hold > 0.0 => self.learn_at(frame, at, hold, denied.is_none().then_some(certain)),
             // The filter has no rate: it is held less near the one before.
             Some(rate) if rate > 0.0 => {
                 let hold = (1.0 / rate - 1.0) / (1.0 / NOMINAL_RATE - 1.0);
-                self.learn_at(frame, at, hold.clamp(0.0, 1.0), certain)
+                self.learn_at(frame, at, hold.clamp(0.0, 1.0), Some(certain))
             }
             _ => false,
         };
