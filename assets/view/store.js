@@ -124,7 +124,8 @@ async function order(what) {
   try {
     const body = JSON.stringify(what);
     const headers = { "Content-Type": "application/json" };
-    const answer = await fetch("/command", { method: "POST", headers, body });
+    // A command for this clip is not for the next one.
+    const answer = await fetch(`/command?run=${store.status.run}`, { method: "POST", headers, body });
     return await answer.json();
   } catch {
     return { error: "the program does not answer" };

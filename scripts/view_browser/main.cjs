@@ -4,7 +4,8 @@
 const { chromium } = require("playwright-core");
 const { clear, render } = require("./program.cjs");
 
-const PARTS = ["mouse", "annotate", "touch", "axis", "keys", "accident", "unknown_end", "many", "shapes", "pick", "report"];
+const PARTS = ["mouse", "annotate", "touch", "axis", "keys", "accident", "unknown_end", "many", "clips",
+  "shapes", "pick", "report"];
 
 async function main() {
   render();

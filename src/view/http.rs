@@ -2,14 +2,14 @@
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::cancel::spawn;
+use crate::cancel::{lock, spawn};
 use crate::error::Result;
 
 /// Maximum connections at a time. A browser keeps up to six.
@@ -39,8 +39,12 @@ pub struct Server {
     /// Where it listens.
     pub address: SocketAddr,
     stop: Arc<AtomicBool>,
+    connections: Arc<Connections>,
     thread: Option<JoinHandle<()>>,
 }
+
+/// The connections; those that have ended too, until the next one comes.
+type Connections = Mutex<Vec<Weak<TcpStream>>>;
 
 impl Server {
     /// Accepts connections on `listener` from now on.
@@ -53,13 +57,15 @@ impl Server {
         handler: impl Fn(&Request) -> Response + Send + Sync + 'static,
     ) -> Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
+        let connections = Arc::new(Connections::default());
         let (stopped, handler): (_, Arc<Handler>) = (Arc::clone(&stop), Arc::new(handler));
-        let thread = spawn("accept", move || accept(&listener, &handler, &stopped))?;
-        Ok(Self { address, stop, thread: Some(thread) })
+        let known = Arc::clone(&connections);
+        let thread = spawn("accept", move || accept(&listener, &handler, &stopped, &known))?;
+        Ok(Self { address, stop, connections, thread: Some(thread) })
     }
 }
 
-/// Accepts no more connections; open ones end with their current answer.
+/// Accepts no more connections, and ends those that are open: at once, or with their current answer.
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
@@ -73,12 +79,13 @@ impl Drop for Server {
         {
             let _ = thread.join();
         }
+        for stream in lock(&self.connections).iter().filter_map(Weak::upgrade) {
+            let _ = stream.shutdown(Shutdown::Read);
+        }
     }
 }
 
-fn accept(listener: &TcpListener, handler: &Arc<Handler>, stop: &Arc<AtomicBool>) {
-    // Each connection holds a copy while it is open.
-    let open = Arc::new(());
+fn accept(listener: &TcpListener, handler: &Arc<Handler>, stop: &Arc<AtomicBool>, connections: &Connections) {
     loop {
         let accepted = listener.accept();
         if stop.load(Ordering::Relaxed) {
@@ -89,17 +96,18 @@ fn accept(listener: &TcpListener, handler: &Arc<Handler>, stop: &Arc<AtomicBool>
             std::thread::sleep(Duration::from_millis(50));
             continue;
         };
-        if Arc::strong_count(&open) > MAX_CONNECTIONS {
+        let mut open = lock(connections);
+        open.retain(|known| known.strong_count() > 0);
+        if open.len() >= MAX_CONNECTIONS {
             let _ = stream.set_write_timeout(Some(Duration::from_millis(100)));
             let _ = Response::refused(503, "there are too many connections").write(&stream, true);
             continue;
         }
-        let (handler, stopped, open) = (Arc::clone(handler), Arc::clone(stop), Arc::clone(&open));
-        let work = move || {
-            let _open = open;
-            // A client that is gone needs no answer.
-            let _ = serve(&stream, handler.as_ref(), &stopped);
-        };
+        let stream = Arc::new(stream);
+        open.push(Arc::downgrade(&stream));
+        let (handler, stopped) = (Arc::clone(handler), Arc::clone(stop));
+        // A client that is gone needs no answer.
+        let work = move || drop(serve(&stream, handler.as_ref(), &stopped));
         // Without a thread the connection is closed; the client tries again.
         let _ = spawn("http", work);
     }

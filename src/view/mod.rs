@@ -218,7 +218,11 @@ impl View {
         // A controller that has ended no longer receives; its result is in `ended`.
         let _ = self.messages.send(Message::Stop);
         let late = || Error::io("the end of tracking", std::io::ErrorKind::TimedOut.into());
-        self.ended.recv_timeout(CLOSE_TIMEOUT).unwrap_or_else(|_| Err(late()))
+        let ended = self.ended.recv_timeout(CLOSE_TIMEOUT).unwrap_or_else(|_| Err(late()));
+        drop(self.server);
+        // Wakes the pages that wait for news: they ask the next clip's view.
+        self.shared.change(|_| ());
+        ended
     }
 }
 

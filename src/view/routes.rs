@@ -144,7 +144,7 @@ impl Routes {
                 let target = target.ok_or_else(|| Response::refused(400, "the target is missing: ?target=1"))?;
                 download(TEXT, self.results.otb(&self.shared, target))
             }
-            ("POST", "/command") => self.command(&request.body),
+            ("POST", "/command") => self.command(request),
             _ => Response::refused(404, "there is no such page here"),
         })
     }
@@ -173,8 +173,12 @@ impl Routes {
         Ok(Response::ok("application/octet-stream", body))
     }
 
-    fn command(&self, body: &[u8]) -> Response {
-        let command = match Command::parse(body) {
+    fn command(&self, request: &Request) -> Response {
+        let is_run = |run: &str| self.shared.look(|state| state.status.run == run);
+        if !request.parameter("run").is_none_or(is_run) {
+            return Response::refused(409, "another clip is shown now: load the page again");
+        }
+        let command = match Command::parse(&request.body) {
             Ok(command) => command,
             Err(reason) => return Response::refused(400, &reason),
         };

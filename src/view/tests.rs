@@ -1,9 +1,11 @@
 //! The controller through its commands: after any correction, its boxes equal those of plain sessions.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::state::Status;
+use super::state::{Status, Wants};
 use super::*;
 use crate::export::FrameRecord;
 use crate::frame::Channels;
@@ -337,6 +339,37 @@ fn a_refused_command_changes_nothing() {
     }
     assert!(seat.refused(Command::Add { id: None, position: Some(5), bbox }).contains("remove one"));
     seat.view.close().unwrap();
+}
+
+#[test]
+fn a_view_that_ends_ends_its_connections() {
+    let Seat { view, .. } = seat(false, 9);
+    let run = view.shared.look(|state| state.status.run.clone());
+    let address = view.server.address;
+    let ask = |head: String, body: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let length = body.len();
+        write!(stream, "{head} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {length}\r\n").unwrap();
+        write!(stream, "Content-Type: application/json\r\n\r\n{body}").unwrap();
+        stream
+    };
+    let line = |stream: &TcpStream| BufReader::new(stream).lines().next().unwrap().unwrap();
+    let pause = r#"{"do":"pause"}"#;
+    assert_eq!(line(&ask("POST /command?run=1".into(), pause)), "HTTP/1.1 409 ");
+    let idle = ask(format!("POST /command?run={run}"), pause);
+    assert_eq!(line(&idle), "HTTP/1.1 200 ");
+    let wants = Wants { after: u64::MAX, ..Wants::default() };
+    let serial = &view.shared.news(&wants, Duration::ZERO).text["serial"];
+    let waiting = ask(format!("GET /news?after={serial}"), "");
+    // The page asks before the view ends.
+    std::thread::sleep(Duration::from_millis(100));
+    let begun = Instant::now();
+    view.close().unwrap();
+    for mut stream in [idle, waiting] {
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
+    }
+    assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
 fn status(seat: &Seat) -> Status {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use kcf_track::Channels;
 use kcf_track::cancel::CancelToken;
-use kcf_track::media::{OpenOptions, Prefetch, Sequence, Source, Span, Truth};
+use kcf_track::media::{OpenOptions, Prefetch, Sequence, Source, Truth};
 use kcf_track::{BBox, Error};
 
 /// A folder of small images under `at`, one gray pixel each, whose level is the place in `names`.
