@@ -254,7 +254,8 @@ impl Saver {
         drop(Json::create(&path.as_path().into())?);
         let stop = CancelToken::default();
         let token = stop.clone();
-        let thread = spawn("session", move || autosave(&results, &shared, &path, &token))?;
+        let saved = shared.look(|state| state.revision);
+        let thread = spawn("session", move || autosave(&results, &shared, &path, saved, &token))?;
         Ok(Self { stop, thread })
     }
 

@@ -1,7 +1,7 @@
 //! Results: files to download, and the session that is saved while frames are tracked.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -155,28 +155,43 @@ struct Found {
     summary: Summary,
 }
 
-/// Saves the session whenever targets have changed, and once more when `stop` is cancelled.
+/// Saves the session whenever targets have changed, and once more when `stop` is cancelled. What stands in the file at
+/// `path`, or no target if there is none, has the revision `saved`; so a view in which nothing is done writes nothing.
 ///
 /// # Errors
 /// When the last attempt fails; earlier ones are said on the page, and repeated. A file that another program has written
-/// meanwhile is kept.
-pub fn autosave(results: &Results, shared: &SharedState, path: &Path, stop: &CancelToken) -> Result<()> {
+/// meanwhile is kept; the session is then written beside it.
+pub fn autosave(
+    results: &Results,
+    shared: &SharedState,
+    path: &Path,
+    mut saved: u64,
+    stop: &CancelToken,
+) -> Result<()> {
     let written = || std::fs::metadata(path).and_then(|file| file.modified()).ok();
-    let foreign = || Error::Output { path: path.into(), reason: "another program has written it meanwhile".into() };
-    let (mut saved, mut due, mut ours) = (None, Instant::now(), written());
+    let foreign = |place: &str| {
+        let reason = format!("another program has written it meanwhile; this session {place}");
+        Error::Output { path: path.into(), reason }
+    };
+    let (mut due, mut ours) = (Instant::now(), written());
     loop {
         let stopping = stop.is_cancelled();
         let now = shared.look(|state| state.revision);
-        if saved != Some(now) && (stopping || Instant::now() >= due) {
+        if saved != now && (stopping || Instant::now() >= due) {
             let begun = Instant::now();
             let result = match written().is_none_or(|time| Some(time) == ours) {
                 true => results.save(shared, path),
-                false => Err(foreign()),
+                false if stopping => {
+                    let beside = free_beside(path);
+                    results.save(shared, &beside)?;
+                    Err(foreign(&format!("is in {}", beside.display())))
+                }
+                false => Err(foreign("will be written beside it at the end")),
             };
             // A long session takes a tenth of the time at most.
             due = Instant::now() + SAVE_INTERVAL.max(begun.elapsed() * 10);
             match result {
-                Ok(()) => (saved, ours) = (Some(now), written()),
+                Ok(()) => (saved, ours) = (now, written()),
                 Err(error) if stopping => return Err(error),
                 Err(error) => shared.change(|state| state.say(format!("the session is not saved: {error}"))),
             }
@@ -186,6 +201,16 @@ pub fn autosave(results: &Results, shared: &SharedState, path: &Path, stop: &Can
         }
         std::thread::sleep(SAVE_POLL);
     }
+}
+
+/// A name beside `path` that no file has.
+fn free_beside(path: &Path) -> PathBuf {
+    let name = |n: usize| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".unsaved-{n}"));
+        PathBuf::from(name)
+    };
+    (1..).map(name).find(|name| !name.exists()).unwrap_or_default()
 }
 
 /// Minimum time between two saves.
