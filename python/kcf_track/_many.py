@@ -58,7 +58,8 @@ def track_many(
 
     A clip that fails has a row with its `error`, after the boxes until then, and never ends the others. With `folder`
     each clip's boxes are written to `folder/NAME.json` as soon as it is finished. The next call with the same folder
-    follows only the clips that are missing, have failed, or have other boxes or settings: repeat it after Ctrl-C.
+    follows only the clips that are missing, have failed, or are newer files than their boxes, or have other boxes or
+    settings: repeat it after Ctrl-C.
 
     Examples:
         >>> import kcf_track
@@ -74,7 +75,7 @@ def track_many(
     places = {job[0]: None if folder is None else Path(folder) / name_of(job) for job in todo}
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        found = {clip: kept for clip, place in places.items() if place and (kept := finished(place))}
+        found = {clip: kept for clip, place in places.items() if place and (kept := finished(place, clip))}
     left = [job for job in todo if job[0] not in found]
     if client is None:
         # A wrong setting is an error of this call, not of each clip. (Workers may have models that are not here.)
@@ -120,6 +121,7 @@ def track_many(
 def clips(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]] | None]:
     """The targets of each clip of a table."""
     found: dict[str, list[dict[str, Any]] | None] = {}
+    settings: set[str] = set()
     for number, row in enumerate(rows, 1):
         if not hasattr(row, "items"):
             kind = type(row).__name__
@@ -128,6 +130,10 @@ def clips(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]] |
         if "clip" not in row:
             raise SettingError(f"row {number}: it has no clip")
         clip, sides = str(row["clip"]), [row[side] for side in "xywh" if side in row]
+        if "box" not in row and 0 < len(sides) < 4:
+            missing = ", ".join(side for side in "xywh" if side not in row)
+            raise BoxError(f"row {number}: the box has no {missing}; its columns are x, y, w, h")
+        settings.update(row.keys() & {"preset", "start", "end"})
         known = found.setdefault(clip, None)
         init = row.get("box", sides or None)
         if init is None:
@@ -153,6 +159,9 @@ def clips(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]] |
     for targets in found.values():
         for target in targets or []:
             target["given"].sort(key=_frame)
+    if settings:
+        columns = ", ".join(sorted(settings))
+        warnings.warn(f"columns that are left out: {columns}; settings are arguments, for all clips", stacklevel=3)
     return found
 
 
@@ -170,9 +179,11 @@ def name_of(job: Job) -> str:
     return f"{Path(job[0]).stem}-{digest[:8]}.json"
 
 
-def finished(place: Path) -> dict[str, Any] | None:
-    """The document of a clip that was followed to its end."""
+def finished(place: Path, clip: str) -> dict[str, Any] | None:
+    """The document of a clip that was followed to its end, unless the clip is a newer file."""
     try:
+        if Path(clip).is_file() and Path(clip).stat().st_mtime > place.stat().st_mtime:
+            return None
         document: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import reset_signals
-from kcf_track import SettingError, read_boxes, track, track_many
+from kcf_track import BoxError, SettingError, read_boxes, track, track_many
 
 CAR, SIGN = (12.8, 44.4, 38, 60), (150, 100, 40, 40)
 
@@ -59,6 +59,11 @@ def test_a_table_of_boxes(clips, tmp_path):
     for wrong, reason in (({"frame": "a"}, "row 2: invalid"), ({"id": 1}, "row 2: target 1 has a box in this frame")):
         with pytest.raises(SettingError, match=reason):
             track_many([jobs[0], {**jobs[0], **wrong}])
+    for wrong in ({"y": float("nan")}, {"y": None}):
+        with pytest.raises(BoxError, match="row 2: the box has no y;"):
+            track_many([jobs[0], {"clip": clips[0], **dict(zip("xywh", CAR)), **wrong}])
+    with pytest.warns(UserWarning, match="left out: end, preset;"):
+        track_many([{"clip": "none.mp4", "box": CAR, "end": 5, "preset": "fast"}])
     with pytest.raises(TypeError, match="presett"):
         track_many(jobs, presett="fast")
     with pytest.raises(SettingError, match="no.such"):
@@ -99,6 +104,14 @@ def test_finished_clips_are_kept(clips, demo, tmp_path):
     cut = next((tmp_path / "out").glob("clip1-*.json"))
     cut.write_text(cut.read_text()[:500])
     assert len(follow(end=6)) == 12, "a file that was cut is made again"
+    # A clip that is one file, and newer than its boxes.
+    pipe = tmp_path / "clip.y4m"
+    pipe.write_bytes(b"YUV4MPEG2 W64 H48 F25:1\n" + 2 * (b"FRAME\n" + bytes(range(256)) * 18))
+    jobs = [{"clip": pipe, "box": (9, 9, 20, 20)}]
+    assert len(track_many(jobs, preset="fast", folder=tmp_path / "out")) == 2
+    pipe.write_bytes(pipe.read_bytes() + b"FRAME\n" + bytes(range(256)) * 18)
+    os.utime(pipe, (time.time() + 9, time.time() + 9))
+    assert len(track_many(jobs, preset="fast", folder=tmp_path / "out")) == 3
 
 
 def test_a_process_that_dies_ends_its_clip_alone(clips, monkeypatch):
