@@ -1,6 +1,6 @@
 //! Commands to a run, as JSON lines: docs/control.md.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -42,21 +42,14 @@ impl Control {
     /// # Errors
     /// Wrong usage for a missing file.
     pub fn start(path: &Path, pilot: Pilot, quit: CancelToken) -> Result<Self, Failure> {
-        let is_stdin = path == Path::new("-");
-        if !is_stdin && !path.exists() {
-            return Err(Failure::usage(format!("--commands {}: no such file or pipe", path.display())));
-        }
-        let (sender, lines) = sync_channel(MAX_WAITING);
-        let path = path.to_path_buf();
-        let read = move || match is_stdin {
-            true => read_lines(std::io::stdin().lock(), &sender, &quit),
-            // A named pipe opens when its writer comes.
-            false => match File::open(&path) {
-                Ok(file) => read_lines(BufReader::new(file), &sender, &quit),
-                // The run may have ended.
-                Err(error) => drop(sender.send((0, Err(format!("{}: {error}", path.display()))))),
-            },
+        let input: Box<dyn BufRead + Send> = match path == Path::new("-") {
+            true => Box::new(BufReader::new(std::io::stdin())),
+            false => Box::new(BufReader::new(
+                open(path).map_err(|error| Failure::usage(format!("--commands {}: {error}", path.display())))?,
+            )),
         };
+        let (sender, lines) = sync_channel(MAX_WAITING);
+        let read = move || read_lines(input, &sender, &quit);
         spawn("commands", read)?;
         Ok(Self { lines, pilot, refusals: Vec::new(), more: 0 })
     }
@@ -138,6 +131,15 @@ impl Control {
 fn find(session: &Session<Pilot>, targets: &[TargetRecord], id: u32) -> Result<usize, String> {
     let place = targets.iter().position(|target| target.id == id);
     place.filter(|&at| session.follower(at).is_some()).ok_or_else(|| format!("there is no target {id}"))
+}
+
+/// Opens a file or a named pipe, which is opened for writing too: otherwise it would end with its first writer.
+fn open(path: &Path) -> std::io::Result<File> {
+    #[cfg(unix)]
+    let is_pipe = std::os::unix::fs::FileTypeExt::is_fifo(&std::fs::metadata(path)?.file_type());
+    #[cfg(not(unix))]
+    let is_pipe = false;
+    OpenOptions::new().read(true).write(is_pipe).open(path)
 }
 
 /// Reads lines until the end, `quit`, or the end of the run.

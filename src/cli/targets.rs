@@ -165,11 +165,11 @@ pub struct Targets {
 /// skipped.
 fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Targets, Failure> {
     let shown = path.display();
-    match Labels::read(path, || frame_size(info)) {
-        Ok(Some(labels)) if labels.targets.is_empty() => {
+    let text = match Labels::read(path, || frame_size(info)) {
+        Ok(Ok(labels)) if labels.targets.is_empty() => {
             return Err(Failure::usage(format!("--init-file {shown}: there is no target in it")));
         }
-        Ok(Some(Labels { targets, document })) => {
+        Ok(Ok(Labels { targets, document })) => {
             let mut all = Targets { wanted: targets, named: true, warning: None, parameters: Value::Null };
             if let Some(of) = document {
                 let (width, height) = frame_size(info).unwrap_or_default();
@@ -180,11 +180,9 @@ fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Targets, Fai
             }
             return Ok(all);
         }
-        Ok(None) => {}
+        Ok(Err(text)) => text,
         Err(reason) => return Err(Failure::usage(format!("--init-file {shown}: {reason}"))),
-    }
-    let text = std::fs::read_to_string(path);
-    let text = text.map_err(|error| Failure::usage(format!("--init-file {shown}: {error}")))?;
+    };
     let mut wanted: Vec<TargetRecord> = Vec::new();
     for (line, number) in text.trim_start_matches('\u{feff}').lines().map(str::trim).zip(1..) {
         if line.is_empty() || line.starts_with('#') {

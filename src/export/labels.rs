@@ -31,27 +31,27 @@ pub struct Labels {
 pub(super) type Wrong<T> = Result<T, String>;
 
 impl Labels {
-    /// Reads a file, or the folder of a YOLO dataset; `None` for a text that is none of the formats. `size` is asked for
-    /// the width and height of the frames where boxes are shares of them.
+    /// Reads a file, or the folder of a YOLO dataset. A text that is none of the formats is given back, as a pipe can be
+    /// read only once. `size` is asked for the width and height of the frames where boxes are shares of them.
     ///
     /// # Errors
     /// What cannot be read or understood.
-    pub fn read(path: &Path, size: impl FnOnce() -> Option<(usize, usize)>) -> Wrong<Option<Self>> {
+    pub fn read(path: &Path, size: impl FnOnce() -> Option<(usize, usize)>) -> Wrong<Result<Self, String>> {
         let sized = |shares: &dyn Fn(f64) -> Wrong<Vec<Found>>| {
             let (width, height) = size().ok_or("its boxes are shares of the frame's size: give that size")?;
             let (width, height) = (width as f64, height as f64);
             let mut targets = gather(shares(width / height)?)?;
             targets.iter_mut().for_each(|target| target.scale(width, height));
-            Ok(Some(Self { targets, document: None }))
+            Ok(Ok(Self { targets, document: None }))
         };
         if path.is_dir() {
             return sized(&|_| yolo(path));
         }
-        let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+        let whole = fs::read_to_string(path).map_err(|error| match error.kind() {
             ErrorKind::InvalidData => "it is not text; unpack a zip file first".into(),
             _ => error.to_string(),
         })?;
-        let text = text.trim_start_matches('\u{feff}').trim();
+        let text = whole.trim_start_matches('\u{feff}').trim();
         let found = match text.chars().next() {
             Some('{' | '[') => {
                 let values = serde_json::Deserializer::from_str(text).into_iter();
@@ -59,7 +59,7 @@ impl Labels {
                 match values.first() {
                     Some(one) if values.len() == 1 && one.get("schema").is_some() => {
                         let document = Box::new(Document::parse(values.remove(0))?);
-                        return Ok(Some(Self { targets: document.targets.clone(), document: Some(document) }));
+                        return Ok(Ok(Self { targets: document.targets.clone(), document: Some(document) }));
                     }
                     Some(one) if one.get("images").is_some() => coco(one),
                     Some(one) if one.pointer("/0/data").is_some() => {
@@ -71,10 +71,10 @@ impl Labels {
             Some('<') => cvat_xml(text),
             _ => match mot(text) {
                 Some(found) => found,
-                None => return Ok(None),
+                None => return Ok(Err(whole)),
             },
         };
-        Ok(Some(Self { targets: gather(found?)?, document: None }))
+        Ok(Ok(Self { targets: gather(found?)?, document: None }))
     }
 }
 

@@ -183,7 +183,7 @@ impl<'a> FrameResult<'a> {
     }
 }
 
-/// Text as it may stand in HTML and XML, in attributes too.
+/// Text as it may stand in HTML and XML, in attributes too. Characters that XML does not have become U+FFFD.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -193,6 +193,8 @@ pub fn escape(text: &str) -> String {
             '>' => escaped += "&gt;",
             '"' => escaped += "&quot;",
             '\'' => escaped += "&#39;",
+            '\t' | '\n' | '\r' => escaped.push(c),
+            '\0'..' ' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }

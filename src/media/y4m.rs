@@ -180,7 +180,8 @@ impl Reader {
     /// Waits for the header.
     fn open(input: impl Read + Send + 'static) -> Result<Self, String> {
         let mut input: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(1 << 16, input));
-        let line = line(&mut input)?.ok_or("it is empty")?;
+        let other = |reason| format!("this is not Y4M, which `ffmpeg -f yuv4mpegpipe` writes, or {reason}");
+        let line = line(&mut input).map_err(other)?.ok_or("it is empty")?;
         let header = Header::parse(&String::from_utf8_lossy(&line))?;
         Ok(Self { input, header, frames: 0 })
     }
@@ -214,8 +215,7 @@ fn line(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, String> {
     match line.pop() {
         None => Ok(None),
         Some(b'\n') => Ok(Some(line)),
-        Some(_) if line.len() + 1 == MAX_LINE => Err(format!("a header has more than {MAX_LINE} bytes")),
-        Some(_) => Err("a header is cut off, or this is not Y4M (`ffmpeg -f yuv4mpegpipe` writes it)".into()),
+        Some(_) => Err(format!("a header is cut off or has more than {MAX_LINE} bytes")),
     }
 }
 

@@ -255,21 +255,18 @@ fn a_range_beyond_the_end_is_named() {
 #[test]
 fn commands_add_give_and_drop_targets_between_the_frames_of_a_pipe() {
     let place = place(6);
-    let pipe = place.path("frames.y4m");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (pipe, commands) = (place.path("frames.y4m"), place.path("commands"));
+    assert!(Command::new("mkfifo").args([&pipe, &commands]).status().unwrap().success());
     let mut command = interruptible();
-    command
-        .arg(&pipe)
-        .args(["--latest", "--commands", "-", "--jsonl", "-", "-p", "fast", "--init", INIT])
-        .arg("--json");
-    command.arg(place.path("run.json")).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.arg(&pipe).args(["--latest", "--jsonl", "-", "-p", "fast", "--init", INIT, "--commands"]).arg(&commands);
+    command.arg("--json").arg(place.path("run.json")).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let (header, pictures) = frames(&place, 6);
     let mut frames = fs::File::create(&pipe).unwrap();
     frames.write_all(&header).unwrap();
-    let mut commands = child.stdin.take().unwrap();
-    let mut say = |text: &str| {
-        commands.write_all(text.as_bytes()).unwrap();
+    // Each time by another writer, as a shell would.
+    let say = |text: &str| {
+        fs::write(&commands, text).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(500));
     };
     let mut send = |position: usize| frames.write_all(&pictures[position - 1]).unwrap();

@@ -80,6 +80,10 @@ fn a_file_names_targets_and_all_outputs_tell_them_apart() {
     assert_eq!(place.visible("drawn").len(), 5);
     let maps = place.visible("maps");
     assert!(maps.contains(&"0002.7.npy".into()) && maps.contains(&"0003.4.png".into()), "{maps:?}");
+    // A name with a character that XML does not have, and a file that can be read once.
+    let odd = format!("1,1,{a},car,A\u{1}n\n");
+    place.run("--init-file /dev/stdin --cvat @odd.xml -q").write_stdin(odd).assert().success();
+    place.run("--init-file @odd.xml -q").assert().success();
     // MOT and CVAT take 0 for no target.
     std::fs::write(place.path("zero.csv"), format!("0,1,{a}\n")).unwrap();
     place.run("--init-file @zero.csv --mot @o.txt").assert().success().stderr(contains("warning: MOT and CVAT"));
