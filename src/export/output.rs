@@ -201,16 +201,26 @@ impl Folder {
         Ok(Self { path: path.into(), names: HashSet::new(), old, index: None })
     }
 
-    /// Adds a file to the index and returns its path. The first one removes the files of an earlier run.
+    /// Checks that a file may be written here.
     ///
     /// # Errors
-    /// [`Error::Output`] for a file that no run has put here; [`Error::Io`].
-    pub(super) fn claim(&mut self, name: &str) -> Result<PathBuf> {
-        let (path, at) = (self.path.join(name), self.path.join(INDEX));
+    /// [`Error::Output`] for a file that no run has put here.
+    pub(super) fn check(&self, name: &str) -> Result<()> {
+        let path = self.path.join(name);
         if !self.old.contains(name) && fs::symlink_metadata(&path).is_ok() {
             let reason = "this file is not from a run of this program; name another folder".into();
             return Err(Error::Output { path, reason });
         }
+        Ok(())
+    }
+
+    /// Adds a file to the index and returns its path. The first one removes the files of an earlier run.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check); [`Error::Io`].
+    pub(super) fn claim(&mut self, name: &str) -> Result<PathBuf> {
+        self.check(name)?;
+        let (path, at) = (self.path.join(name), self.path.join(INDEX));
         for path in self.old.drain().map(|name| self.path.join(name)) {
             remove(&path).map_err(|source| Error::io(&path, source))?;
         }

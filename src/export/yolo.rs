@@ -17,6 +17,9 @@ use crate::tracker::State;
 /// The file beside the labels that says which line is which target: YOLO itself has neither ids nor given boxes.
 pub(super) const TRACKS: &str = "tracks.csv";
 
+/// The files beside the labels.
+const FILES: [&str; 3] = ["data.yaml", "classes.txt", TRACKS];
+
 /// Decimals of a share of the frame's size: less than a thousandth of a pixel.
 const DIGITS: i32 = 8;
 
@@ -34,9 +37,11 @@ impl Yolo {
     /// Opens the folder.
     ///
     /// # Errors
-    /// [`Error::Output`] when it cannot be written.
+    /// [`Error::Output`] when it cannot be written, or has a dataset from elsewhere.
     pub fn create(path: &Path) -> Result<Self> {
-        let (folder, labels) = (Folder::create(path)?, Folder::create(&path.join("labels"))?);
+        let folder = Folder::create(path)?;
+        FILES.iter().try_for_each(|name| folder.check(name))?;
+        let labels = Folder::create(&path.join("labels"))?;
         Ok(Self { folder, labels, tracks: csv_line(&["file", "frame", "id", "given"]) })
     }
 }
@@ -75,7 +80,7 @@ impl Exporter for Yolo {
             "# Without `path`, folders lie beside this file.\ntrain: images\nval: images\nnames:\n".to_owned();
         (0..).zip(&classes).for_each(|(place, class)| data += &format!("  {place}: {}\n", json!(class)));
         let list = classes.iter().map(|class| class.replace(['\r', '\n'], " ") + "\n").collect();
-        for (name, text) in [("data.yaml", data), ("classes.txt", list), (TRACKS, std::mem::take(&mut self.tracks))] {
+        for (name, text) in FILES.into_iter().zip([data, list, std::mem::take(&mut self.tracks)]) {
             atomic_file::write(&self.folder.claim(name)?, text.as_bytes())?;
         }
         Ok(())

@@ -28,6 +28,16 @@ fn boxes(document: &Value) -> Vec<(u64, u64, [f64; 4])> {
 }
 
 #[test]
+fn a_dataset_from_elsewhere_is_left_as_it_is() {
+    let place = place(4);
+    std::fs::create_dir(place.path("yolo")).unwrap();
+    std::fs::write(place.path("yolo/classes.txt"), "cat\n").unwrap();
+    let failed = place.run("--init 40,30,24,32 --preset paper --yolo @yolo").assert().code(1);
+    failed.stderr(contains("classes.txt").and(contains("not from a run")));
+    assert_eq!((place.visible("yolo"), place.read("yolo/classes.txt")), (vec!["classes.txt".into()], "cat\n".into()));
+}
+
+#[test]
 fn every_format_takes_the_given_boxes_up_again() {
     let place = labelled(12);
     let first = place.json("o.json");
