@@ -21,6 +21,10 @@ use crate::media::{Demand, Item, Latest, OpenOptions, Prefetch, Truth};
 /// The largest number of threads for `--jobs`.
 pub const MAX_THREADS: u16 = 1024;
 
+/// Bytes of rows that may wait for a slow reader of the newest frame: the smallest size of a pipe.
+#[cfg(target_os = "linux")]
+const WAITING_BYTES: usize = 4096;
+
 /// Where frames come from, where results go, and how to track.
 #[derive(Debug, Args)]
 pub struct TrackArgs {
@@ -153,7 +157,12 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let quit = cancel.child();
     let (first, frames): (_, Box<dyn Iterator<Item = Item>>) = match begun {
         Some((first, frames)) => (Some(first), Box::new(frames)),
-        None if args.latest => (None, Box::new(Latest::open(source.as_ref(), span, demand, &quit)?)),
+        None if args.latest => {
+            // Rows that wait in a pipe are late. The system's 64 KB are seconds of them.
+            #[cfg(target_os = "linux")]
+            let _ = rustix::pipe::fcntl_setpipe_size(std::io::stdout(), WAITING_BYTES);
+            (None, Box::new(Latest::open(source.as_ref(), span, demand, &quit)?))
+        }
         None => (None, Box::new(Prefetch::open(source.as_ref(), span, demand, &quit)?)),
     };
     let config = RunConfig {

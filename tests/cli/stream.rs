@@ -253,6 +253,26 @@ fn a_range_beyond_the_end_is_named() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn the_newest_frames_do_not_wait_for_a_slow_reader() {
+    let place = place(6);
+    let mut command = interruptible();
+    command.args(["-", "--latest", "--jsonl", "-", "-p", "fast", "--init", INIT]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let (header, pictures) = frames(&place, 6);
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&header).unwrap();
+    for position in 0..300 {
+        input.write_all(&pictures[position % 6]).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(3));
+    }
+    drop(input);
+    let rows = BufReader::new(child.stdout.take().unwrap()).lines().count();
+    assert!((5..40).contains(&rows), "{rows} rows");
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
 fn commands_add_give_and_drop_targets_between_the_frames_of_a_pipe() {
     let place = place(6);
     let (pipe, commands) = (place.path("frames.y4m"), place.path("commands"));
