@@ -58,8 +58,8 @@ pub struct OverlayOptions {
     pub crop: Option<(u32, u32)>,
     /// Whether the response to the first target is drawn in a corner.
     pub inset: bool,
-    /// The file with the sound of a video.
-    pub sound: Option<PathBuf>,
+    /// The file with the sound of a video, and the seconds from its start to the first frame.
+    pub sound: Option<(PathBuf, f64)>,
     /// Primaries, transfer and matrix of a video's colours.
     pub colors: Option<[String; 3]>,
     /// Frames per second of a video.

@@ -18,6 +18,8 @@ use crate::ffmpeg;
 const DEFAULT_RATE: f64 = 25.0;
 /// Upper limit of a rate that follows from the times of pictures.
 const MAX_RATE: f64 = 1000.0;
+/// Pictures that the video may be late by: more are left out. Times that are rounded, or jitter, leave out none.
+const MAX_LATE: usize = 2;
 /// Maximum repetitions of a picture in a pause.
 const MAX_REPEATS: usize = 10_000;
 /// Lines of ffmpeg's log in an error.
@@ -111,7 +113,8 @@ impl VideoEncoder {
         })
     }
 
-    /// Adds a picture that is shown at `time`. The video has one rate, so the picture before it is repeated until then.
+    /// Adds a picture that is shown at `time`. The video has one rate, so the picture before it is repeated until then, and
+    /// pictures that come faster are left out.
     pub(super) fn write(&mut self, picture: RgbImage, time: Option<f64>) -> Result<()> {
         if self.process.is_some() {
             return self.encode(picture, time);
@@ -142,6 +145,10 @@ impl VideoEncoder {
             let seconds = time - *self.begun.get_or_insert(time - self.written as f64 / self.rate);
             (seconds * self.rate).round().max(0.0) as usize
         });
+        if self.written > due + MAX_LATE {
+            self.last = picture;
+            return Ok(());
+        }
         let repeats = due.saturating_sub(self.written).min(MAX_REPEATS);
         let Some(stdin) = self.process.as_mut().and_then(|process| process.child.stdin.as_mut()) else { return Ok(()) };
         let mut written = (0..repeats).try_for_each(|_| stdin.write_all(&self.last));
@@ -159,16 +166,12 @@ impl VideoEncoder {
         let mut command = ffmpeg::command("ffmpeg");
         command.args(["-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
         command.args(["-s", &format!("{width}x{height}"), "-r", &self.rate.to_string(), "-i", "pipe:0"]);
-        if let Some(path) = self.options.sound.as_ref().filter(|_| is_video) {
-            if time > 0.0 {
-                command.args(["-ss", &time.to_string()]);
-            }
+        if let Some((path, begin)) = self.options.sound.as_ref().filter(|_| is_video) {
+            command.args(["-ss", &(begin + time).to_string()]);
             let file: OsString = [OsStr::new("file:"), path.as_os_str()].into_iter().collect();
             command.arg("-i").arg(file).args(["-map", "0:v", "-map", "1:a?", "-shortest"]);
-            // A container that holds the sound already takes it as it is; a cut needs it decoded.
-            if time == 0.0 && path.extension() == self.output.path().extension() {
-                command.args(["-c:a", "copy"]);
-            }
+            // Silence before and after the sound, so that it ends with the pictures.
+            command.args(["-af", "aresample=async=1:first_pts=0,apad"]);
         }
         command.args(codec);
         if is_video {

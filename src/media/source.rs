@@ -73,8 +73,8 @@ pub struct Info {
     pub pixel_aspect: Option<(u32, u32)>,
     /// Primaries, transfer and matrix of a video's colours, as ffmpeg names them, if all are known.
     pub colors: Option<[String; 3]>,
-    /// The file with the sound of the frames, if it has any.
-    pub sound: Option<PathBuf>,
+    /// The file with the sound of the frames, if it has any, and the seconds from its start to the first frame.
+    pub sound: Option<(PathBuf, f64)>,
     /// Frames come once and at their own pace: a camera, a network stream, a pipe.
     pub live: bool,
     /// The frames that a benchmark evaluates, or those from the first with a true box on.

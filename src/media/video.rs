@@ -82,7 +82,7 @@ impl Video {
             size: Some(probe.size),
             pixel_aspect: probe.aspect,
             colors: probe.colors.clone(),
-            sound: (!live).then(|| given.into()),
+            sound: (!live).then(|| (given.into(), probe.start)),
             live,
             inputs: vec![input.path.clone()],
             ..Info::default()
@@ -282,6 +282,8 @@ struct Probe {
     colors: Option<[String; 3]>,
     /// Width to height of a pixel as shown, unless it is square.
     aspect: Option<(u32, u32)>,
+    /// Seconds from the start of the file to the first frame.
+    start: f64,
     /// Whether the metadata asks for a rotation other than by 180 degrees.
     rotated: bool,
     /// Version of ffmpeg.
@@ -290,8 +292,8 @@ struct Probe {
 
 impl Probe {
     fn new(input: &Input, limits: Limits) -> Result<Self> {
-        let entries = "stream=width,height,pix_fmt,color_space,color_primaries,color_transfer,codec_name,sample_aspect_ratio,avg_frame_rate,nb_frames,duration:\
-                       stream_side_data=rotation:format=duration";
+        let entries = "stream=width,height,pix_fmt,color_space,color_primaries,color_transfer,codec_name,sample_aspect_ratio,avg_frame_rate,nb_frames,duration,start_time:\
+                       stream_side_data=rotation:format=duration,start_time";
         let text = ffprobe(input, limits, &["-of", "json", "-show_program_version", "-show_entries", entries])?;
         Self::parse(&text).map_err(|reason| Error::Sequence { path: input.path.clone(), reason })
     }
@@ -312,6 +314,8 @@ impl Probe {
         let rate = ratio(text("avg_frame_rate"), '/');
         let duration = video["duration"].as_str().or(answer["format"]["duration"].as_str());
         let duration = duration.and_then(|text| text.parse::<f64>().ok());
+        let start = |of: &Value| of["start_time"].as_str().and_then(|text| text.parse::<f64>().ok());
+        let start = start(video).zip(start(&answer["format"])).map_or(0.0, |(video, file)| (video - file).max(0.0));
         let by_rate = rate.zip(duration).map(|(rate, duration)| (rate * duration).round() as usize);
         let frames = text("nb_frames").parse().ok().filter(|&count| count > 0);
         let aspect = text("sample_aspect_ratio").split_once(':');
@@ -335,6 +339,7 @@ impl Probe {
             colors: Some(["color_primaries", "color_transfer", "color_space"].map(|key| text(key).to_owned()))
                 .filter(|names| names.iter().all(|name| !name.is_empty() && name != "unknown")),
             aspect,
+            start,
             rotated: rotation % 180.0 != 0.0,
             version: ffmpeg::version(answer["program_version"]["version"].as_str().unwrap_or_default()),
         })

@@ -75,6 +75,12 @@ fn a_video_of_constant_rate_keeps_its_frames_and_a_pause_its_length() {
     // Frame 9 comes two seconds late.
     let pause = "-vf settb=1/1000,setpts=N*40+gte(N\\,9)*2000 -fps_mode passthrough -enc_time_base 1:1000 -bf 0";
     ffmpeg(&place.path(""), &format!("{clip} {pause} -c:v libx264 pause.mp4"));
+    // The last six frames come four times as fast.
+    let burst = pause.replace("N*40+gte(N\\,9)*2000", "if(lt(N\\,9)\\,N*40\\,270+N*10)");
+    ffmpeg(&place.path(""), &format!("{clip} {burst} -c:v libx264 burst.mp4"));
+    draw(&place, "burst.mp4", "burst.mkv");
+    let length: f64 = probed(&place, "burst.mkv", "format=duration")[0].parse().unwrap();
+    assert!((0.4..0.53).contains(&length), "the burst lasts {length} s");
     for name in ["drawn.mp4", "drawn.webm"] {
         draw(&place, "clip.mp4", name);
         assert_eq!(probed(&place, name, "stream=nb_read_frames"), ["15"], "{name}");
@@ -121,6 +127,22 @@ fn an_overlay_keeps_the_sound_and_the_tags_of_hdr() {
     drawn("none.mp4", &["--style", "none"]);
     let distance = pixel(&place, "none.mp4").iter().zip(pixel(&place, "clip.mp4")).map(|(&a, b)| a.abs_diff(b)).max();
     assert!(distance < Some(12), "{distance:?}");
+
+    // Sound that ends before the pictures, and sound that begins before them.
+    for (name, cut) in [
+        ("short.mp4", "-i clip.mp4 -af atrim=end=1 -c:v copy"),
+        ("late.mkv", "-itsoffset 0.5 -i clip.mp4 -i clip.mp4 -map 0:v -map 1:a -c copy"),
+    ] {
+        assert!(ffmpeg(&place.path(""), &format!("{cut} {name}")));
+        run([place.path(name)])
+            .args(["--init", INIT, "-p", "paper", "-q", "--overlay"])
+            .arg(place.path("drawn.mp4"))
+            .assert()
+            .success();
+        assert_eq!(probed(&place, "drawn.mp4", "stream=nb_read_frames"), ["50"], "{name}");
+        let drawn = sound("drawn.mp4");
+        assert!((drawn.1 - 2.0).abs() < 0.1, "{name}: {drawn:?}");
+    }
 
     let wrong = run([place.path("clip.mp4")]).args(["--init", INIT, "--blur", "--json", "-"]).assert().code(2);
     wrong.stderr(contains("need --overlay"));
