@@ -96,6 +96,13 @@ impl RunConfig<'_> {
             && !self.quit.is_cancelled()
         {
             progress.warn(&format!("the frames end with {last}, before the box of frame {frame}"));
+        } else if let Some(expected) = self.source.info().expected_length.filter(|expected| 10 * last < 9 * expected)
+            && result.is_ok()
+            && self.args.skip_bad_frames
+            && self.span.last.is_none()
+            && !self.quit.is_cancelled()
+        {
+            progress.warn(&format!("the frames end with {last} of about {expected}"));
         }
         if result.is_ok() && journal.frames() == 0 {
             progress.warn("no target was given, so nothing is written");

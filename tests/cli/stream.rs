@@ -250,6 +250,15 @@ fn a_range_beyond_the_end_is_named() {
     }
     let late = run([place.path("clip.mkv")]).args(["--init", INIT, "--end", "500"]).assert();
     late.success().stderr(contains("warning: the frames end with 7, before --end 500"));
+    // A copy that broke off.
+    ffmpeg(
+        &place.path(""),
+        "-f lavfi -i testsrc2=size=160x120:rate=25:d=8 -g 25 -c:v libx264 -movflags +faststart cut.mp4",
+    );
+    let whole = fs::read(place.path("cut.mp4")).unwrap();
+    fs::write(place.path("cut.mp4"), &whole[..whole.len() / 2]).unwrap();
+    let cut = run([place.path("cut.mp4")]).args(["--init", INIT, "-p", "fast", "--skip-bad-frames"]).assert();
+    cut.success().stderr(contains("of about 200"));
 }
 
 #[test]
