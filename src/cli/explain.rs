@@ -10,8 +10,7 @@ use super::settings::{self, SettingsArgs};
 use super::source::{self, RangeArgs};
 use super::targets::TargetArgs;
 use crate::Error;
-use crate::atomic_file;
-use crate::export::Replay;
+use crate::export::{Destination, Replay, write_whole};
 use crate::media::{Demand, OpenOptions, Prefetch, Span};
 
 /// Explain one step of the paper's tracker on a page: patch, features, spectra, kernel, response
@@ -24,9 +23,9 @@ pub struct ExplainArgs {
     /// The frame to explain, from 1, after that of the first box
     #[arg(long, value_name = "N")]
     frame: usize,
-    /// The page
-    #[arg(long, short, value_name = "FILE", default_value = "explain.html")]
-    out: PathBuf,
+    /// The page; - for the standard output
+    #[arg(long, short, value_name = "FILE|-", default_value = "explain.html")]
+    out: Destination,
     /// Preset: paper, paper-dcf or paper-gray
     #[arg(long, short, value_name = "NAME", default_value = "paper", value_parser = settings::preset_names())]
     #[arg(hide_possible_values = true)]
@@ -47,8 +46,8 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     else {
         return Ok(());
     };
-    if info.reads(&args.out) {
-        return Err(Failure::usage(format!("--out {}: this is an input", args.out.display())));
+    if info.reads(args.out.path()) {
+        return Err(Failure::usage(format!("--out {}: this is an input", args.out)));
     }
     if args.frame <= start {
         let first = start + 1;
@@ -69,8 +68,10 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
             None => replay = Some(Replay::new(&params, &frame, bbox)?),
             Some(replay) if position == args.frame => {
                 let page = replay.page(&info.name, position, &frame, &shown.unwrap_or(frame))?;
-                atomic_file::write(&args.out, page.as_bytes())?;
-                writeln!(std::io::stdout(), "{}", args.out.display())?;
+                write_whole(&args.out, page.as_bytes())?;
+                if !args.out.is_stdout() {
+                    writeln!(std::io::stdout(), "{}", args.out)?;
+                }
                 return Ok(());
             }
             Some(replay) => replay.update(&frame),

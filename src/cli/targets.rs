@@ -165,7 +165,7 @@ pub struct Targets {
 /// skipped.
 fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Targets, Failure> {
     let shown = path.display();
-    let text = match Labels::read(path, || frame_size(info)) {
+    let text = match Labels::read(path, &info.images, || frame_size(info)) {
         Ok(Ok(labels)) if labels.targets.is_empty() => {
             return Err(Failure::usage(format!("--init-file {shown}: there is no target in it")));
         }

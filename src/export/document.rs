@@ -59,7 +59,7 @@ impl Document {
     /// The reason why it cannot be read.
     pub fn open(path: &Path, size: Option<(usize, usize)>) -> Wrong<Self> {
         let unknown = "it is not JSON, JSON lines, MOT, COCO, CVAT, Label Studio or the folder of a YOLO dataset";
-        let Labels { targets, document } = Labels::read(path, || size)?.map_err(|_| unknown)?;
+        let Labels { targets, document } = Labels::read(path, &[], || size)?.map_err(|_| unknown)?;
         if let Some(document) = document {
             return Ok(*document);
         }

@@ -4,10 +4,12 @@
 //! JSON by `given` or the state `initial`, MOT by the confidence 1, COCO and CVAT by the attribute `given`, Label Studio
 //! by `given` in a sequence, YOLO by the column `given` of [`TRACKS`].
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -32,11 +34,16 @@ pub(super) type Wrong<T> = Result<T, String>;
 
 impl Labels {
     /// Reads a file, or the folder of a YOLO dataset. A text that is none of the formats is given back, as a pipe can be
-    /// read only once. `size` is asked for the width and height of the frames where boxes are shares of them.
+    /// read only once. `images` are the files of the frames, if they are files: labels that name them are theirs, whatever
+    /// their number. `size` is asked for the width and height of the frames where boxes are shares of them.
     ///
     /// # Errors
     /// What cannot be read or understood.
-    pub fn read(path: &Path, size: impl FnOnce() -> Option<(usize, usize)>) -> Wrong<Result<Self, String>> {
+    pub fn read(
+        path: &Path,
+        images: &[PathBuf],
+        size: impl FnOnce() -> Option<(usize, usize)>,
+    ) -> Wrong<Result<Self, String>> {
         let sized = |shares: &dyn Fn(f64) -> Wrong<Vec<Found>>| {
             let (width, height) = size().ok_or("its boxes are shares of the frame's size: give that size")?;
             let (width, height) = (width as f64, height as f64);
@@ -45,7 +52,7 @@ impl Labels {
             Ok(Ok(Self { targets, document: None }))
         };
         if path.is_dir() {
-            return sized(&|_| yolo(path));
+            return sized(&|_| yolo(path, images));
         }
         let whole = fs::read_to_string(path).map_err(|error| match error.kind() {
             ErrorKind::InvalidData => "it is not text; unpack a zip file first".into(),
@@ -61,7 +68,7 @@ impl Labels {
                         let document = Box::new(Document::parse(values.remove(0))?);
                         return Ok(Ok(Self { targets: document.targets.clone(), document: Some(document) }));
                     }
-                    Some(one) if one.get("images").is_some() => coco(one),
+                    Some(one) if one.get("images").is_some() => coco(one, images),
                     Some(one) if one.pointer("/0/data").is_some() => {
                         return sized(&|aspect| label_studio(&one[0], aspect));
                     }
@@ -173,9 +180,22 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().map(String::from)
 }
 
-fn coco(document: &Value) -> Wrong<Vec<Found>> {
+/// The frames of files by a part of their names.
+fn frames_of<'a>(images: &'a [PathBuf], part: fn(&Path) -> Option<&OsStr>) -> BTreeMap<Cow<'a, str>, usize> {
+    images.iter().zip(1..).filter_map(|(image, frame)| Some((part(image)?.to_string_lossy(), frame))).collect()
+}
+
+fn coco(document: &Value, images: &[PathBuf]) -> Wrong<Vec<Found>> {
+    let named = frames_of(images, Path::file_name);
+    let by_name = |image: &Value| {
+        let name = Path::new(image["file_name"].as_str()?).file_name()?.to_str()?;
+        named.get(name).copied()
+    };
     let list = |name: &str| document[name].as_array().ok_or_else(|| format!("COCO without `{name}`"));
-    let frame = |image: &Value| number(&image["frame_id"]).map(|frame: usize| frame + 1).or(number(&image["id"]));
+    let frame = |image: &Value| {
+        let given = number(&image["frame_id"]).map(|frame: usize| frame + 1);
+        given.or_else(|| by_name(image)).or_else(|| number(&image["id"]))
+    };
     let frames: BTreeMap<u64, Option<usize>> =
         list("images")?.iter().filter_map(|image| Some((number(&image["id"])?, frame(image)))).collect();
     let classes: BTreeMap<u64, Option<String>> =
@@ -293,9 +313,10 @@ fn yaml_names(text: &str) -> BTreeMap<u32, String> {
     named.collect()
 }
 
-/// The boxes of a YOLO dataset in the order of [`TRACKS`]. Without it, each class is one target, and a file's name ends
-/// with the number of its frame.
-fn yolo(folder: &Path) -> Wrong<Vec<Found>> {
+/// The boxes of a YOLO dataset in the order of [`TRACKS`]. Without it, each class is one target, and a file has the name of
+/// one of the `images`, or ends with the number of its frame.
+fn yolo(folder: &Path, images: &[PathBuf]) -> Wrong<Vec<Found>> {
+    let named = frames_of(images, Path::file_stem);
     let read = |name: &str| fs::read_to_string(folder.join(name)).map_err(|error| format!("{name}: {error}"));
     let classes: BTreeMap<u32, String> = match read("classes.txt") {
         Ok(list) => (0..).zip(list.lines().map(String::from)).collect(),
@@ -307,7 +328,9 @@ fn yolo(folder: &Path) -> Wrong<Vec<Found>> {
         let [given, id, frame, file] = words[..] else { return Err(format!("{TRACKS}: `{row}` has no four columns")) };
         let (Ok(id), Ok(frame)) = (id.parse(), frame.parse()) else { return Err(format!("{TRACKS}: `{row}`")) };
         let found = Found { id, frame, given: given == "true", ..Found::default() };
-        tracks.entry(file.into()).or_default().push(found);
+        let quoted = file.strip_prefix('"').and_then(|file| file.strip_suffix('"'));
+        let file = quoted.map_or_else(|| file.to_owned(), |file| file.replace("\"\"", "\""));
+        tracks.entry(file).or_default().push(found);
     }
     let files = fs::read_dir(folder.join("labels")).map_err(|error| format!("labels: {error}"))?;
     let mut all = Vec::new();
@@ -329,7 +352,8 @@ fn yolo(folder: &Path) -> Wrong<Vec<Found>> {
             let found = match known {
                 Some(known) => known[place].clone(),
                 None => {
-                    Found { id: class + 1, frame: stem[digits..].parse().map_err(|_| wrong())?, ..Found::default() }
+                    let frame = named.get(&*stem).copied().or_else(|| stem[digits..].parse().ok());
+                    Found { id: class + 1, frame: frame.ok_or_else(wrong)?, ..Found::default() }
                 }
             };
             let bbox = Some(BBox::new(x - w / 2.0, y - h / 2.0, w, h));

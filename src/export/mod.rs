@@ -49,7 +49,7 @@ pub use self::journal::{Exports, Journal, LostSpan, StateCounts, Summary, Tally}
 pub use self::json::{Json, JsonLines};
 pub use self::label_studio::LabelStudio;
 pub use self::labels::Labels;
-pub use self::output::{Destination, check_distinct, is_video};
+pub use self::output::{Destination, check_distinct, is_video, write_whole};
 pub use self::overlay::{OverlayOptions, Overlays, Style, in_color, page_jpeg};
 pub use self::record::{FrameRecord, Given, Run, SourceRecord, TargetRecord};
 pub use self::response::ResponseMaps;

@@ -163,6 +163,16 @@ impl Output {
     }
 }
 
+/// Writes a whole file, or to a device, a pipe or the standard output.
+///
+/// # Errors
+/// [`Error::Output`] for a place that cannot be written to; [`Error::Io`].
+pub fn write_whole(to: &Destination, bytes: &[u8]) -> Result<()> {
+    let mut output = Output::create(to)?;
+    output.append(bytes)?;
+    output.finish()
+}
+
 impl To {
     fn file(path: &Path) -> Result<Self> {
         let wrong = |error: io::Error| Error::Output {

@@ -61,8 +61,13 @@ fn place(record: &FrameRecord, run: &Run) -> Option<[f64; 4]> {
 impl Exporter for Yolo {
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
         let Some(first) = frame.records.first() else { return Ok(()) };
-        let name = self.labels.name_for(&frame.picture_name(first), "txt");
+        let picture = frame.picture_name(first);
+        let name = self.labels.name_for(&picture, "txt");
         let stem = name.trim_end_matches(".txt");
+        if Path::new(&picture).file_stem() != Some(stem.as_ref()) {
+            let reason = format!("YOLO does not tell {picture} from another picture {stem}: rename one of them");
+            return Err(Error::Output { path: name.into(), reason });
+        }
         let mut text = String::new();
         for record in frame.records {
             let Some([x, y, w, h]) = place(record, frame.run) else { continue };
@@ -70,8 +75,7 @@ impl Exporter for Yolo {
             let (id, given) = (record.id.unwrap_or(1), record.state == State::Initial);
             self.tracks += &csv_line(&[stem, &record.index.to_string(), &id.to_string(), &given.to_string()]);
         }
-        let path = self.labels.claim(&name)?;
-        fs::write(&path, text).map_err(|source| Error::io(&path, source))
+        atomic_file::write(&self.labels.claim(&name)?, text.as_bytes())
     }
 
     fn finish(mut self: Box<Self>, run: &Run, _: &Summary) -> Result<()> {
@@ -112,11 +116,11 @@ impl Exporter for Frames {
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
         let (Some(first), Some(pixels)) = (frame.records.first(), &frame.pixels) else { return Ok(()) };
         let path = self.0.claim(&frame.picture_name(first))?;
-        let written = match frame.path {
-            Some(file) => fs::copy(file, &path).map(drop),
-            None => encode::jpeg(pixels, QUALITY, false).and_then(|jpeg| fs::write(&path, jpeg)),
+        let bytes = match frame.path {
+            Some(file) => fs::read(file),
+            None => encode::jpeg(pixels, QUALITY, false),
         };
-        written.map_err(|source| Error::io(&path, source))
+        atomic_file::write(&path, &bytes.map_err(|source| Error::io(&path, source))?)
     }
 
     fn finish(self: Box<Self>, _: &Run, _: &Summary) -> Result<()> {

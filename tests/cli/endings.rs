@@ -160,7 +160,9 @@ fn a_full_disk_is_an_error_and_the_other_outputs_are_complete() {
     }
     let page = place.path("page.html");
     let explain = ["explain", "assets/demo", "--frame", "3", "--out", page.to_str().unwrap()];
-    for arguments in [&["completions", "bash"][..], &["assets/demo", "--end", "3"], &explain] {
+    let mut on_stdout = explain;
+    on_stdout[5] = "-";
+    for arguments in [&["completions", "bash"][..], &["assets/demo", "--end", "3"], &explain, &on_stdout] {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut command = spawnable();
         command.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).stdout(full).stderr(Stdio::piped());

@@ -34,6 +34,10 @@ fn a_dataset_from_elsewhere_is_left_as_it_is() {
     std::fs::write(place.path("yolo/classes.txt"), "cat\n").unwrap();
     let failed = place.run("--init 40,30,24,32 --preset paper --yolo @yolo").assert().code(1);
     failed.stderr(contains("classes.txt").and(contains("not from a run")));
+    // YOLO finds the labels of a picture by its name without the extension.
+    std::fs::copy(place.frame(1), place.frame(1).with_extension("bmp")).unwrap();
+    let failed = place.run("--init 40,30,24,32 --preset paper --yolo @twins").assert().code(1);
+    failed.stderr(contains("0001.png from another picture 0001"));
     assert_eq!((place.visible("yolo"), place.read("yolo/classes.txt")), (vec!["classes.txt".into()], "cat\n".into()));
 }
 
@@ -65,6 +69,36 @@ fn every_format_takes_the_given_boxes_up_again() {
     assert_eq!(place.visible("yolo/labels").len(), 12);
     assert_eq!(place.read("yolo/data.yaml").lines().skip(1).collect::<Vec<_>>()[3..], ["  0: \"car\"", "  1: \"dog\""]);
     assert_eq!(place.json("coco.json")["images"][0]["file_name"], "0001.png");
+}
+
+#[test]
+fn labels_know_their_pictures_by_name() {
+    let place = place(8);
+    for position in 1..=8 {
+        let name = place.seq().join("img").join(format!("a,b {:04}.png", 10 * position));
+        std::fs::rename(place.frame(position), name).unwrap();
+    }
+    std::fs::write(place.path("given.csv"), "7,3,40,30,24,32\n").unwrap();
+    place.run("--init-file @given.csv --preset paper -q --coco @coco.json --yolo @yolo").assert().success();
+    let first = || {
+        let again = place.json("again.json");
+        (again["targets"][0]["id"].clone(), again["targets"][0]["given"][0]["frame"].clone())
+    };
+    // Another tool numbers the pictures from 1.
+    let mut coco = place.json("coco.json");
+    for (list, key) in [("images", "id"), ("annotations", "image_id")] {
+        for entry in coco[list].as_array_mut().unwrap() {
+            entry[key] = (entry[key].as_u64().unwrap() - 2).into();
+        }
+    }
+    std::fs::write(place.path("coco.json"), coco.to_string()).unwrap();
+    for file in ["coco.json", "yolo"] {
+        place.run(&format!("--init-file @{file} --preset paper --json @again.json -q")).assert().success();
+        assert_eq!(first(), (7.into(), 3.into()), "{file}");
+    }
+    std::fs::remove_file(place.path("yolo/tracks.csv")).unwrap();
+    place.run("--init-file @yolo --preset paper --json @again.json -q").assert().success();
+    assert_eq!(first(), (1.into(), 3.into()));
 }
 
 #[test]
