@@ -194,7 +194,7 @@ fn coco(document: &Value, images: &[PathBuf]) -> Wrong<Vec<Found>> {
     let list = |name: &str| document[name].as_array().ok_or_else(|| format!("COCO without `{name}`"));
     let frame = |image: &Value| {
         let given = number(&image["frame_id"]).map(|frame: usize| frame + 1);
-        given.or_else(|| by_name(image)).or_else(|| number(&image["id"]))
+        by_name(image).or(given).or_else(|| number(&image["id"]))
     };
     let frames: BTreeMap<u64, Option<usize>> =
         list("images")?.iter().filter_map(|image| Some((number(&image["id"])?, frame(image)))).collect();

@@ -89,6 +89,7 @@ fn labels_know_their_pictures_by_name() {
     for (list, key) in [("images", "id"), ("annotations", "image_id")] {
         for entry in coco[list].as_array_mut().unwrap() {
             entry[key] = (entry[key].as_u64().unwrap() - 2).into();
+            entry["frame_id"] = 0.into();
         }
     }
     std::fs::write(place.path("coco.json"), coco.to_string()).unwrap();
