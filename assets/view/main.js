@@ -141,8 +141,13 @@ function nextDoubtful() {
 }
 
 const undo = () => ask({ do: "undo" });
-const rename = () => stage.selected === null ? nothing()
-  : ask({ do: "name", target: stage.selected, name: byId("name").value, class: byId("kind").value });
+/* What was typed in a field, or else the word that is known by now: another page may have changed it. */
+const typed = (field, word) => byId(field).value === byId(field).dataset.shown ? word ?? "" : byId(field).value;
+const rename = () => {
+  const target = store.targets.get(stage.selected);
+  return target === undefined ? nothing()
+    : ask({ do: "name", target: stage.selected, name: typed("name", target.name), class: typed("kind", target.kind) });
+};
 const help = () => {
   byId("keys").replaceChildren(...keys().flatMap(listed));
   byId("help").showModal();

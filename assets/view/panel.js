@@ -125,7 +125,7 @@ const panel = {
     for (const [field, word] of [["name", target?.name], ["kind", target?.kind]]) {
       byId(field).disabled = !target;
       // What a person types stays until it is taken.
-      if (document.activeElement !== byId(field)) byId(field).value = word ?? "";
+      if (document.activeElement !== byId(field)) byId(field).value = byId(field).dataset.shown = word ?? "";
     }
   },
 

@@ -23,7 +23,10 @@ const store = {
   levels: null,
 
   target(id) {
-    if (!this.targets.has(id)) this.targets.set(id, { marks: new Map(), records: new Map(), revision: 0 });
+    if (!this.targets.has(id)) {
+      this.targets.set(id, { marks: new Map(), records: new Map(), revision: 0 });
+      this.targets = new Map([...this.targets].sort(([a], [b]) => a - b));
+    }
     return this.targets.get(id);
   },
 

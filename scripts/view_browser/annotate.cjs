@@ -83,6 +83,16 @@ module.exports = async function annotating(browser) {
   await page.press("#kind", "Enter");
   await until(page, () => store.targets.get(1).kind === "car" && store.targets.get(1).name === "Anna & co");
   assert.match(await page.textContent("#targets li"), /Anna & co, car/);
+  // Another page names the target while the field is looked at.
+  await page.focus("#name");
+  await page.evaluate(() => order({ do: "name", target: 1, name: "Bea", class: "car" }));
+  await until(page, () => store.targets.get(1).name === "Bea");
+  await page.fill("#kind", "bus");
+  await page.press("#kind", "Enter");
+  await until(page, () => store.targets.get(1).kind === "bus");
+  assert.equal(await page.evaluate(() => store.targets.get(1).name), "Bea");
+  await page.fill("#name", "Anna & co");
+  await page.press("#name", "Enter");
 
   // Where the target is hidden, it is doubtful.
   await page.selectOption("#speed", "");

@@ -182,7 +182,7 @@ impl RunConfig<'_> {
                 Failure::usage(format!("--init: {error}"))
             }
             Cause::Frame(_) if !first && self.args.skip_bad_frames => {
-                Failure::failed(format!("{message}; a target begins in it: give its box of another frame"))
+                Failure::failed(format!("{message}; a box is given in it: give that of another frame"))
             }
             Cause::Frame(_) if !first => Failure::failed(format!("{message}; --skip-bad-frames goes on without it")),
             Cause::Frame(_) | Cause::Target { .. } => Failure::Failed(message),

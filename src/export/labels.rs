@@ -150,10 +150,10 @@ fn lines(values: Vec<Value>) -> Wrong<Vec<Found>> {
     values.into_iter().zip(1..).map(record).collect()
 }
 
-/// The rows of a MOT file; `None` if the first line has another number of columns.
+/// The rows of a MOT file; `None` if the first line is not its nine or ten numbers.
 fn mot(text: &str) -> Option<Wrong<Vec<Found>>> {
     let words: Vec<_> = text.lines().next()?.split(',').collect();
-    let is_mot = matches!(words.len(), 9 | 10) && words[0].trim().parse::<f64>().is_ok();
+    let is_mot = matches!(words.len(), 9 | 10) && words.iter().all(|word| word.trim().parse::<f64>().is_ok());
     let row = |entry: &Entry| {
         let &Entry { frame, target, numbers, confidence } = entry;
         // MOT marks boxes that do not count by 0.

@@ -254,8 +254,8 @@ impl Saver {
         drop(Json::create(&path.as_path().into())?);
         let stop = CancelToken::default();
         let token = stop.clone();
-        let saved = shared.look(|state| state.revision);
-        let thread = spawn("session", move || autosave(&results, &shared, &path, saved, &token))?;
+        let opened = shared.look(|state| state.revision);
+        let thread = spawn("session", move || autosave(&results, &shared, &path, opened, &token))?;
         Ok(Self { stop, thread })
     }
 

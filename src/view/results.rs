@@ -156,28 +156,23 @@ struct Found {
 }
 
 /// Saves the session whenever targets have changed, and once more when `stop` is cancelled. What stands in the file at
-/// `path`, or no target if there is none, has the revision `saved`; so a view in which nothing is done writes nothing.
+/// `path`, or no target if there is none, has the revision `opened`; so a view in which nothing is done writes nothing.
 ///
 /// # Errors
 /// When the last attempt fails; earlier ones are said on the page, and repeated. A file that another program has written
 /// meanwhile is kept; the session is then written beside it.
-pub fn autosave(
-    results: &Results,
-    shared: &SharedState,
-    path: &Path,
-    mut saved: u64,
-    stop: &CancelToken,
-) -> Result<()> {
+pub fn autosave(results: &Results, shared: &SharedState, path: &Path, opened: u64, stop: &CancelToken) -> Result<()> {
     let written = || std::fs::metadata(path).and_then(|file| file.modified()).ok();
     let foreign = |place: &str| {
         let reason = format!("another program has written it meanwhile; this session {place}");
         Error::Output { path: path.into(), reason }
     };
-    let (mut due, mut ours) = (Instant::now(), written());
+    let (mut saved, mut due, mut ours) = (None, Instant::now(), written());
     loop {
         let stopping = stop.is_cancelled();
-        let now = shared.look(|state| state.revision);
-        if saved != now && (stopping || Instant::now() >= due) {
+        // The run is complete only once its last frame is known.
+        let now = shared.look(|state| (state.revision, state.status.last));
+        if now.0 != opened && saved != Some(now) && (stopping || Instant::now() >= due) {
             let begun = Instant::now();
             let result = match written().is_none_or(|time| Some(time) == ours) {
                 true => results.save(shared, path),
@@ -191,7 +186,7 @@ pub fn autosave(
             // A long session takes a tenth of the time at most.
             due = Instant::now() + SAVE_INTERVAL.max(begun.elapsed() * 10);
             match result {
-                Ok(()) => (saved, ours) = (now, written()),
+                Ok(()) => (saved, ours) = (Some(now), written()),
                 Err(error) if stopping => return Err(error),
                 Err(error) => shared.change(|state| state.say(format!("the session is not saved: {error}"))),
             }

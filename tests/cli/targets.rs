@@ -81,7 +81,7 @@ fn a_file_names_targets_and_all_outputs_tell_them_apart() {
     let maps = place.visible("maps");
     assert!(maps.contains(&"0002.7.npy".into()) && maps.contains(&"0003.4.png".into()), "{maps:?}");
     // A name with a character that XML does not have, and a file that can be read once.
-    let odd = format!("1,1,{a},car,A\u{1}n\n");
+    let odd = format!("1,1,{a},car,\"A\u{1}n, B\"\n");
     place.run("--init-file /dev/stdin --cvat @odd.xml -q").write_stdin(odd).assert().success();
     place.run("--init-file @odd.xml -q").assert().success();
     // MOT and CVAT take 0 for no target.
@@ -133,7 +133,7 @@ fn errors_of_targets_name_the_target() {
     // A target cannot begin in a frame that cannot be read.
     std::fs::write(place.frame(3), "").unwrap();
     let bad = format!("--init {a} --init 3:{a} --skip-bad-frames");
-    place.run(&bad).assert().code(1).stderr(contains("a target begins in it"));
+    place.run(&bad).assert().code(1).stderr(contains("a box is given in it"));
 }
 
 #[test]

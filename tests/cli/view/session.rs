@@ -145,6 +145,27 @@ fn a_session_that_does_not_fit_is_refused_and_kept() {
 }
 
 #[test]
+fn a_session_is_complete_once_the_end_is_known() {
+    let place = place(1);
+    if !crate::ffmpeg::ffmpeg(&place.path(""), "-f lavfi -i testsrc2=size=160x120:rate=25:d=0.04 one.mkv") {
+        return;
+    }
+    let served = serve_frames(&place, &place.path("one.mkv"), "--session @one.json");
+    served.stands_at(1);
+    served.order(json!({ "do": "add", "position": 1, "bbox": [40, 30, 24, 32] }));
+    while !place.path("one.json").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(place.json("one.json")["summary"]["completed"], false);
+    served.order(json!({ "do": "play" }));
+    while served.news()["status"]["last"] != 1 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    served.interrupt();
+    assert_eq!(place.json("one.json")["summary"]["completed"], true);
+}
+
+#[test]
 fn clips_of_a_folder_follow_each_other_with_a_session_each() {
     let place = place(6);
     fs::create_dir(place.path("clips")).unwrap();
