@@ -18,6 +18,10 @@ module.exports = async function byClips(browser) {
   const { child, url } = await serve(clips, "--session", sessions);
   const page = await open(browser, url, { viewport: { width: 1280, height: 720 } });
   const shows = (place) => until(page, (place) => store.status?.clip?.[0] === place && stage.image, place);
+  const go = async (button, place) => {
+    await Promise.all([page.waitForEvent("load"), page.click(button)]);
+    await shows(place);
+  };
   const boxes = (name) => JSON.parse(fs.readFileSync(path.join(sessions, `${name}.json`))).targets.flatMap(
     (target) => target.given.map(({ bbox }) => bbox));
   await shows(1);
@@ -26,8 +30,7 @@ module.exports = async function byClips(browser) {
   const first = await page.evaluate(() => store.status.run);
 
   const begun = Date.now();
-  await page.click("#clip-on");
-  await shows(2);
+  await go("#clip-on", 2);
   const took = Date.now() - begun;
   assert.ok(took < 5000, `the next clip came after ${took} ms`);
   // What was meant for the first clip.
@@ -39,8 +42,7 @@ module.exports = async function byClips(browser) {
   assert.equal(late, 409);
   await drag(page, [300, 200, 70, 90]);
   await targets(page, 1);
-  await page.click("#clip-back");
-  await shows(1);
+  await go("#clip-back", 1);
   await targets(page, 1);
   assert.deepEqual([boxes("a.mkv").length, boxes("b.mkv").length], [1, 1]);
   assert.notDeepEqual(boxes("a.mkv"), boxes("b.mkv"));
