@@ -80,9 +80,9 @@ pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     // tempfile's default is 0600; an output gets the usual permissions.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    // The error of a missing folder, without the temporary name.
-    fs::metadata(parent(path))?;
-    let file = builder.tempfile_in(parent(path))?;
+    let folder = parent(path);
+    // The error of a missing folder has no temporary name.
+    let file = builder.tempfile_in(folder).map_err(|error| fs::metadata(folder).err().unwrap_or(error))?;
     if let Ok(old) = fs::metadata(path) {
         file.as_file().set_permissions(old.permissions())?;
     }

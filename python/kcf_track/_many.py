@@ -58,7 +58,7 @@ def track_many(
 
     A clip that fails has a row with its `error`, after the boxes until then, and never ends the others. With `folder`
     each clip's boxes are written to `folder/NAME.json` as soon as it is finished. The next call with the same folder
-    follows only the clips that are missing, have failed, or are newer files than their boxes, or have other boxes or
+    follows only the clips that are missing, have failed, are newer files than their boxes, or have other boxes or
     settings: repeat it after Ctrl-C.
 
     Examples:

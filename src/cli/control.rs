@@ -1,6 +1,6 @@
 //! Commands to a run, as JSON lines: docs/control.md.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -9,7 +9,7 @@ use super::Failure;
 use crate::bbox::BBox;
 use crate::cancel::{CancelToken, spawn};
 use crate::export::TargetRecord;
-use crate::media::Item;
+use crate::media::{Item, is_pipe};
 use crate::run::{Command, MAX_TARGETS, Pilot, Session};
 use crate::tracker::check_start;
 
@@ -44,9 +44,12 @@ impl Control {
     pub fn start(path: &Path, pilot: Pilot, quit: CancelToken) -> Result<Self, Failure> {
         let input: Box<dyn BufRead + Send> = match path == Path::new("-") {
             true => Box::new(BufReader::new(std::io::stdin())),
-            false => Box::new(BufReader::new(
-                open(path).map_err(|error| Failure::usage(format!("--commands {}: {error}", path.display())))?,
-            )),
+            false => {
+                // Without a writer of its own, a pipe would end with its first one.
+                let file = OpenOptions::new().read(true).write(is_pipe(path)).open(path);
+                let wrong = |error| Failure::usage(format!("--commands {}: {error}", path.display()));
+                Box::new(BufReader::new(file.map_err(wrong)?))
+            }
         };
         let (sender, lines) = sync_channel(MAX_WAITING);
         let read = move || read_lines(input, &sender, &quit);
@@ -131,15 +134,6 @@ impl Control {
 fn find(session: &Session<Pilot>, targets: &[TargetRecord], id: u32) -> Result<usize, String> {
     let place = targets.iter().position(|target| target.id == id);
     place.filter(|&at| session.follower(at).is_some()).ok_or_else(|| format!("there is no target {id}"))
-}
-
-/// Opens a file or a named pipe, which is opened for writing too: otherwise it would end with its first writer.
-fn open(path: &Path) -> std::io::Result<File> {
-    #[cfg(unix)]
-    let is_pipe = std::os::unix::fs::FileTypeExt::is_fifo(&std::fs::metadata(path)?.file_type());
-    #[cfg(not(unix))]
-    let is_pipe = false;
-    OpenOptions::new().read(true).write(is_pipe).open(path)
 }
 
 /// Reads lines until the end, `quit`, or the end of the run.

@@ -89,20 +89,16 @@ impl RunConfig<'_> {
             },
             Err(halt) => Err(self.failure(first_halt.unwrap_or(halt), journal.frames() == 0)),
         };
-        if let (Ok(()), Some(end)) = (&result, self.span.last.filter(|&end| last < end && !self.quit.is_cancelled())) {
-            progress.warn(&format!("the frames end with {last}, before --end {end}"));
-        } else if let Some(frame) = self.last_given.filter(|&frame| frame > last && self.args.range.end.is_none())
-            && result.is_ok()
-            && !self.quit.is_cancelled()
-        {
-            progress.warn(&format!("the frames end with {last}, before the box of frame {frame}"));
-        } else if let Some(expected) = self.source.info().expected_length.filter(|expected| 10 * last < 9 * expected)
-            && result.is_ok()
-            && self.args.skip_bad_frames
-            && self.span.last.is_none()
-            && !self.quit.is_cancelled()
-        {
-            progress.warn(&format!("the frames end with {last} of about {expected}"));
+        if result.is_ok() && !self.quit.is_cancelled() {
+            let end = self.span.last.filter(|&end| last < end).map(|end| format!(", before --end {end}"));
+            let given = self.last_given.filter(|&frame| frame > last && self.args.range.end.is_none());
+            let given = given.map(|frame| format!(", before the box of frame {frame}"));
+            let is_lenient = self.args.skip_bad_frames && self.span.last.is_none();
+            let expected = self.source.info().expected_length.filter(|expected| is_lenient && 10 * last < 9 * expected);
+            let expected = expected.map(|expected| format!(" of about {expected}"));
+            if let Some(missing) = end.or(given).or(expected) {
+                progress.warn(&format!("the frames end with {last}{missing}"));
+            }
         }
         if result.is_ok() && journal.frames() == 0 {
             progress.warn("no target was given, so nothing is written");

@@ -63,8 +63,8 @@ impl Exporter for Yolo {
         let Some(first) = frame.records.first() else { return Ok(()) };
         let picture = frame.picture_name(first);
         let name = self.labels.name_for(&picture, "txt");
-        let stem = name.trim_end_matches(".txt");
-        if Path::new(&picture).file_stem() != Some(stem.as_ref()) {
+        let stem = Path::new(&picture).file_stem().unwrap_or_default().to_string_lossy();
+        if name != format!("{stem}.txt") {
             let reason = format!("YOLO does not tell {picture} from another picture {stem}: rename one of them");
             return Err(Error::Output { path: name.into(), reason });
         }
@@ -73,7 +73,7 @@ impl Exporter for Yolo {
             let Some([x, y, w, h]) = place(record, frame.run) else { continue };
             text += &format!("{} {x} {y} {w} {h}\n", frame.run.class_place(record.id));
             let (id, given) = (record.id.unwrap_or(1), record.state == State::Initial);
-            self.tracks += &csv_line(&[stem, &record.index.to_string(), &id.to_string(), &given.to_string()]);
+            self.tracks += &csv_line(&[&*stem, &record.index.to_string(), &id.to_string(), &given.to_string()]);
         }
         atomic_file::write(&self.labels.claim(&name)?, text.as_bytes())
     }

@@ -18,9 +18,9 @@ mod yuv;
 pub(crate) use images::demanded;
 pub(crate) use images::{INDEX, file_name, list};
 pub use images::{Images, decode, decode_bytes};
-#[cfg(feature = "cli")]
-pub(crate) use open::local;
 pub use open::{OpenOptions, Truth, open};
+#[cfg(feature = "cli")]
+pub(crate) use open::{is_pipe, local};
 pub use sequence::Sequence;
 pub(crate) use sequence::{IMAGE_FOLDERS, TRUTH_FILES, numbered_truths, plain_truths};
 #[cfg(feature = "cli")]

@@ -87,8 +87,7 @@ pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result
             _ => {}
         }
     }
-    #[cfg(unix)]
-    if std::fs::metadata(given).is_ok_and(|file| std::os::unix::fs::FileTypeExt::is_fifo(&file.file_type())) {
+    if is_pipe(given) {
         let pipe = given.to_path_buf();
         return open_pipe(given, cancel, move || Y4m::open_file(&pipe));
     }
@@ -104,6 +103,14 @@ pub(crate) fn local(given: &Path) -> &Path {
         }
         _ => given,
     }
+}
+
+/// Whether a path is that of a named pipe.
+pub(crate) fn is_pipe(path: &Path) -> bool {
+    #[cfg(unix)]
+    return std::fs::metadata(path).is_ok_and(|file| std::os::unix::fs::FileTypeExt::is_fifo(&file.file_type()));
+    #[cfg(not(unix))]
+    return false;
 }
 
 /// Waits for the header of a pipe, which may never come.

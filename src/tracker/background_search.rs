@@ -213,6 +213,11 @@ impl BackgroundSearch {
         Some((self.identity.as_ref()?.params(), evidence.identity?.into()))
     }
 
+    /// The identity's settings if it denies the place.
+    fn denied(&self, evidence: &Evidence) -> Option<IdentityMachineParams> {
+        self.compared(evidence).filter(|(params, decision)| *decision < params.deny_below).map(|(params, _)| params)
+    }
+
     /// Keeps a copy of the models after a certain frame.
     fn save(&mut self, pose: Pose) {
         if let Some(saved) = self.saved.as_mut().filter(|saved| self.frames >= saved.frame + SAVE_INTERVAL) {
@@ -394,8 +399,7 @@ impl Search for BackgroundSearch {
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, evidence: &Evidence, rate: Option<f64>) -> Learned {
         let due = self.is_warming_up() || self.frames.is_multiple_of(self.params.interval);
-        let compared = self.compared(evidence);
-        let certain = compared.is_some_and(|(params, decision)| {
+        let certain = self.compared(evidence).is_some_and(|(params, decision)| {
             decision > params.learn_from && EXPERTS.filter.probability(evidence) > CERTAIN
         });
         if certain {
@@ -403,8 +407,8 @@ impl Search for BackgroundSearch {
         }
         // A place that the identity denies may be the background, or a target that has turned. The filter is held more
         // strongly there, and the identity learns nothing: it would come to accept what covers the target.
-        let denied = compared.filter(|(params, decision)| *decision < params.deny_below);
-        let hold = denied.map_or(1.0, |(params, _)| params.denied_hold);
+        let denied = self.denied(evidence);
+        let hold = denied.map_or(1.0, |params| params.denied_hold);
         match rate {
             None if due && hold > 0.0 => self.learn_at(frame, at, hold, denied.is_none().then_some(certain)),
             // The filter has no rate: it is held less near the one before.
@@ -428,7 +432,7 @@ impl Search for BackgroundSearch {
     }
 
     fn denies(&self, evidence: &Evidence) -> bool {
-        self.compared(evidence).is_some_and(|(params, decision)| decision < params.deny_below)
+        self.denied(evidence).is_some()
     }
 
     fn finds(&self) -> Finds {
