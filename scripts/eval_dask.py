@@ -32,28 +32,38 @@ def run(command):
         raise RuntimeError(f"exit code {done.returncode}: {done.stderr.strip()}")
 
 
+def sequences(folder, depth=3):
+    """The folders of sequences in `folder`, which may be one itself."""
+    marks = ["img", "color", "img1", "groundtruth.txt", "gt/gt.txt"]
+    if any((folder / mark).exists() for mark in marks) or any(folder.glob("groundtruth_rect*.txt")):
+        yield folder
+    elif depth > 0:
+        for below in sorted(entry for entry in folder.iterdir() if entry.is_dir()):
+            yield from sequences(below, depth - 1)
+
+
 def evaluate(client, binary, data, arguments, out, retries):
     """Runs all sequences on the cluster and the report here. Gives the exit code of the report."""
     parts = Path(f"{out}.parts").absolute()
-    command = [binary, "eval", "--data", str(data), *arguments]
+    command = [binary, "eval", *arguments]
     futures = {}
-    for folder in sorted(entry for entry in Path(data).iterdir() if entry.is_dir()):
+    for folder in sequences(data):
+        name = folder.relative_to(data)
         # A worker has the core that Dask gives it; --resume makes a second try go on.
-        options = ["--sequences", folder.name, "--out", str(parts / folder.name), "--resume", "-qq", "--jobs", "1"]
-        futures[client.submit(run, [*command, *options], pure=False, retries=retries)] = folder.name
+        options = ["--data", str(folder), "--out", str(parts / name), "--resume", "-qq", "--jobs", "1"]
+        futures[client.submit(run, [*command, *options], pure=False, retries=retries)] = name
     for done in as_completed(futures):
         error = done.exception()
         print(f"{futures[done]}: {'done' if error is None else error}", file=sys.stderr)
-    # The folder of the whole evaluation is that of a part, but for the names of the sequences; the report runs what is
-    # missing in it.
-    for part in sorted(parts.iterdir()):
-        manifest = part / "evaluation.json"
-        if not manifest.is_file():
-            continue
-        whole = json.loads(manifest.read_text()) | {"sequences": []}
-        shutil.copytree(part / "runs", out / "runs", dirs_exist_ok=True)
+    # The folder of the whole evaluation is that of a part, but for its data; the report runs what is missing in it.
+    out.mkdir(parents=True, exist_ok=True)
+    for manifest in sorted(parts.rglob("evaluation.json")):
+        # A part whose sequence was left out has no runs.
+        if (manifest.parent / "runs").is_dir():
+            shutil.copytree(manifest.parent / "runs", out / "runs", dirs_exist_ok=True)
+        whole = json.loads(manifest.read_text()) | {"data": str(data)}
         (out / "evaluation.json").write_text(json.dumps(whole))
-    return subprocess.run([*command, "--out", str(out), "--resume"], check=False).returncode
+    return subprocess.run([*command, "--data", str(data), "--out", str(out), "--resume"], check=False).returncode
 
 
 def self_test(binary, data, arguments):
@@ -79,7 +89,7 @@ def self_test(binary, data, arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with a folder for each sequence")
+    parser.add_argument("--data", type=Path, required=True, help="folder of sequences")
     parser.add_argument("--scheduler", help="address of a running Dask scheduler; without it workers are started here")
     parser.add_argument("--workers", type=int, default=2, help="workers to start here [2]")
     parser.add_argument("--retries", type=int, default=2, help="tries again for a sequence whose worker failed [2]")

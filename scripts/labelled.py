@@ -96,7 +96,7 @@ def marked(executable, sequence, path, flags, shift=(0.0, 0.0)):
     x, y, w, h = truth[0]
     first = ",".join(str(v) for v in (x + shift[0] * w, y + shift[1] * h, w, h))
     command = [executable, "--seq", sequence, "--init", first, "--jsonl", "-", "--quiet", *flags]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     for frame, label in zip(map(json.loads, lines), truth):
         if label is not None:
             yield frame, label

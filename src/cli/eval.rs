@@ -149,7 +149,15 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
         "toolkit": args.toolkit,
         "base": args.base,
     });
-    atomic_file::write_json(&out.join(EVALUATION), &manifest)?;
+    let path = out.join(EVALUATION);
+    let before = fs::read(&path).ok().and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
+    if before.is_some_and(|before| before != manifest) {
+        // If this run is interrupted, the numbers of other settings must not stand beside it.
+        for name in ["report.html", "report.json", "scores.csv", "attributes.csv"] {
+            let _ = fs::remove_file(out.join(name));
+        }
+    }
+    atomic_file::write_json(&path, &manifest)?;
 
     let jobs = args.jobs.map(usize::from);
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
@@ -165,7 +173,12 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
 fn check_folder(folder: &Path, resume: bool) -> Result<(), Failure> {
     let refused = |expected: &str| Err(Error::parameter("out", folder.display(), expected).into());
     match fs::read_dir(folder) {
-        Ok(mut entries) => match (entries.next().is_some(), folder.join(EVALUATION).is_file(), resume) {
+        // An evaluation that ended before its first run leaves its document alone.
+        Ok(mut entries) => match (
+            entries.any(|entry| entry.map_or(true, |entry| entry.file_name() != EVALUATION)),
+            folder.join(EVALUATION).is_file(),
+            resume,
+        ) {
             (false, ..) | (true, true, true) => Ok(()),
             (true, true, false) => refused("a new folder, or --resume to continue the evaluation in it"),
             (true, false, _) => refused("a new or empty folder; it holds something else"),

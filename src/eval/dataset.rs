@@ -1,12 +1,12 @@
 //! The labelled sequences of a benchmark's folder, and the names that people and tools give them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::summary::LeftOut;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::media::annotation::{Base, Row};
+use crate::media::annotation::{Annotations, Base, Row};
 use crate::media::otb::{self, OtbSequence};
 use crate::media::{
     IMAGE_FOLDERS, INDEX, OpenOptions, Sequence, Source, TRUTH_FILES, file_name, list, numbered_truths, plain_truths,
@@ -16,8 +16,9 @@ use crate::tracker::is_too_small;
 /// The document in the folder of an evaluation.
 pub(crate) const EVALUATION: &str = "evaluation.json";
 
-/// Maximum depth of a sequence below the dataset's folder: GOT-10k's splits and VOT's workspace add a level.
-const NESTING: usize = 2;
+/// Maximum depth of a sequence below the dataset's folder: GOT-10k's splits, LaSOT's classes and VOT's workspace add a
+/// level, and a folder of benchmarks another one.
+const NESTING: usize = 3;
 
 /// A sequence with a label for each frame.
 #[derive(Clone, Debug)]
@@ -127,12 +128,12 @@ impl LabelledSequence {
         base: Option<Base>,
         warnings: &mut Vec<String>,
     ) -> Result<Self> {
-        // A folder with one plain truth file has no target to select.
-        let numbered = numbered_truths(folder);
-        let numbered = target.filter(|target| numbered.iter().any(|(number, _)| number == target));
-        let sequence = Sequence::open(folder, &OpenOptions { target: numbered, ..OpenOptions::default() })?;
+        let sequence = Sequence::open(folder, &OpenOptions { target, ..OpenOptions::default() })?;
         let info = sequence.info();
         let wrong = |reason: &str| Error::Sequence { path: folder.to_path_buf(), reason: reason.into() };
+        if info.truth_path.is_none() {
+            return Err(wrong(&format!("images, but no truth file ({})", TRUTH_FILES.join(", "))));
+        }
         if info.truth.iter().all(Option::is_none) {
             return Err(wrong("the truth file has no box"));
         }
@@ -158,11 +159,12 @@ impl LabelledSequence {
             warnings.push(format!("{name}: the first box is {w}x{h} pixels, too small to track"));
         }
         warnings.extend(info.warnings.iter().map(|warning| format!("{name}: {warning}")));
-        // A part of an OTB sequence has its attributes. Other benchmarks also have a `david` or a `girl`, but their
-        // truth files have other names.
+        // A part of an OTB sequence has its attributes. Other benchmarks also have a `david` or a `girl`, but not with
+        // the box in which OTB begins.
         let folder_name = folder_name(folder);
-        let by_name =
-            || otb::find(&folder_name, target).or_else(|| otb_of(&folder_name)).filter(|_| file_base == Base::One);
+        let begins =
+            |s: &&OtbSequence| rows.iter().flatten().any(|row| row.bbox().is_some_and(|b| b.overlap(&s.init()) > 0.9));
+        let by_name = || otb::find(&folder_name, target).or_else(|| otb_of(&folder_name)).filter(begins);
         let attributes = sequence.otb().or_else(by_name);
         let attributes = attributes.map_or(Vec::new(), |s| s.attributes.clone());
         Ok(Self {
@@ -254,16 +256,24 @@ fn folder_name(folder: &Path) -> String {
 fn targets(folder: &Path) -> Vec<(String, Option<u32>)> {
     let name = folder_name(folder);
     let known: Vec<_> = otb::all().iter().filter(|s| s.name.eq_ignore_ascii_case(&name)).collect();
-    let several = numbered_truths(folder);
+    let numbered: Vec<u32> = numbered_truths(folder).into_iter().map(|(target, _)| target).collect();
+    let several = if numbered.is_empty() { mot_targets(folder) } else { numbered };
     match (&known[..], &several[..]) {
         // Only the second file of Human4 has boxes.
-        ([one], _) => vec![(name, one.target)],
+        ([one], several) => vec![(name, one.target.filter(|target| several.contains(target)))],
         ([_, _, ..], [_, ..]) => {
             known.iter().filter_map(|s| Some((format!("{name}-{}", s.target?), s.target))).collect()
         }
-        (_, [_, _, ..]) => several.iter().map(|&(n, _)| (format!("{name}-{n}"), Some(n))).collect(),
+        (_, [_, _, ..]) => several.iter().map(|&n| (format!("{name}-{n}"), Some(n))).collect(),
         _ => vec![(name, None)],
     }
+}
+
+/// The targets that count in the MOT file of a folder; none without one.
+fn mot_targets(folder: &Path) -> Vec<u32> {
+    let truth = plain_truths(folder).next().and_then(|path| Annotations::read(&path, Base::of_truth_file(&path)).ok());
+    let counted = truth.iter().flat_map(|truth| truth.entries()).filter(|entry| entry.confidence != 0.0);
+    counted.map(|entry| entry.target).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Whether `wanted`, as a user writes it, names the sequence `name`.
@@ -351,7 +361,10 @@ pub(crate) mod tests {
     #[test]
     fn finds_all_layouts_with_their_bases() {
         let dir = tempfile::tempdir().unwrap();
-        write_sequence(&dir.path().join("Crossing"), "img", 3, "groundtruth_rect.txt", &rows(3));
+        // The last row is the box in which OTB begins.
+        let crossing = [rows(2), vec!["205,151,17,50".into()]].concat();
+        write_sequence(&dir.path().join("Crossing"), "img", 3, "groundtruth_rect.txt", &crossing);
+        write_sequence(&dir.path().join("uav/otb/Car1"), "img", 3, "groundtruth_rect.txt", &rows(3));
         let polygon = ["1,1,9,1,9,9,1,9".into(), "2,2,3,3".into(), "2,2,3,3".into()];
         write_sequence(&dir.path().join("vot/bag"), "color", 3, "groundtruth.txt", &polygon);
         write_sequence(&dir.path().join("val/GOT-10k_Val_000001"), "", 3, "groundtruth.txt", &rows(3));
@@ -359,13 +372,15 @@ pub(crate) mod tests {
         fs::create_dir(dir.path().join("notes")).unwrap();
         let dataset = all(dir.path());
         let names: Vec<_> = dataset.sequences.iter().map(|s| s.name.as_str()).collect();
-        assert_eq!(names, ["Crossing", "GOT-10k_Val_000001", "bag", "david"]);
+        assert_eq!(names, ["Car1", "Crossing", "GOT-10k_Val_000001", "bag", "david"]);
+        let [car, others @ ..] = &dataset.sequences[..] else { panic!() };
+        assert!(car.attributes.is_empty(), "a car of another benchmark");
         assert!(dataset.left_out.is_empty(), "{:?}", dataset.left_out);
-        assert_eq!(dataset.sequences[0].truth[0], Some(BBox::new(4.0, 9.0, 20.0, 16.0)));
-        assert_eq!(dataset.sequences[1].truth[0], Some(BBox::new(5.0, 10.0, 20.0, 16.0)));
-        assert_eq!(dataset.sequences[2].truth[0], Some(BBox::new(1.0, 1.0, 8.0, 8.0)));
-        assert!(dataset.sequences[0].attributes.contains(&"SV".to_string()));
-        assert!(dataset.sequences[3].attributes.is_empty(), "VOT's david is not OTB's");
+        assert_eq!(others[0].truth[0], Some(BBox::new(4.0, 9.0, 20.0, 16.0)));
+        assert_eq!(others[1].truth[0], Some(BBox::new(5.0, 10.0, 20.0, 16.0)));
+        assert_eq!(others[2].truth[0], Some(BBox::new(1.0, 1.0, 8.0, 8.0)));
+        assert!(others[0].attributes.contains(&"SV".to_string()));
+        assert!(others[3].attributes.is_empty(), "VOT's david is not OTB's");
         assert_eq!(all(&dir.path().join("Crossing")).sequences.len(), 1, "a sequence's own folder");
         // A given base overrides the name of the truth file.
         for (base, x) in [(Base::Zero, 5.0), (Base::One, 4.0)] {
@@ -429,17 +444,33 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn each_target_of_a_mot_file_that_counts_is_a_sequence() {
+        let dir = tempfile::tempdir().unwrap();
+        let line =
+            |frame: usize, target: usize, x: usize, conf: u8| format!("{frame},{target},{x},10,20,16,{conf},1,1");
+        let of = |target: usize, x: usize, conf: u8| (1..=3).map(move |frame| line(frame, target, x + frame, conf));
+        let lines: Vec<_> = of(7, 1, 1).chain(of(8, 20, 0)).chain(of(9, 30, 1)).collect();
+        fs::create_dir_all(dir.path().join("crowd/gt")).unwrap();
+        write_sequence(&dir.path().join("crowd"), "img1", 3, "gt/gt.txt", &lines);
+        let found = all(dir.path());
+        let first: Vec<_> = found.sequences.iter().map(|s| (s.name.as_str(), s.truth[0].unwrap().x)).collect();
+        assert_eq!(first, [("crowd-7", 1.0), ("crowd-9", 30.0)], "{:?}", found.left_out);
+        assert_eq!(Dataset::open(dir.path(), &["crowd-9".into()], None).unwrap().sequences.len(), 1);
+    }
+
+    #[test]
     fn names_broken_missing_and_duplicate_sequences() {
         let dir = tempfile::tempdir().unwrap();
         write_sequence(&dir.path().join("a/Toy"), "img", 3, "groundtruth_rect.txt", &rows(3));
         write_sequence(&dir.path().join("b/Toy"), "img", 3, "groundtruth_rect.txt", &rows(3));
         write_sequence(&dir.path().join("b/words"), "img", 2, "groundtruth.txt", &["one,two,3,4".into()]);
         write_sequence(&dir.path().join("b/nothing"), "img", 2, "groundtruth.txt", &[]);
+        write_sequence(&dir.path().join("b/other"), "img", 2, "truth.txt", &rows(2));
         let dataset = all(dir.path());
         assert_eq!(dataset.sequences.len(), 1);
         let reasons: Vec<_> = dataset.left_out.iter().map(|l| format!("{}: {}", l.sequence, l.reason)).collect();
         let reasons = reasons.join("\n");
-        for part in ["Toy: two sequences", "words: ", "line 1", "nothing: "] {
+        for part in ["Toy: two sequences", "words: ", "line 1", "nothing: ", "other: ", "no truth file"] {
             assert!(reasons.contains(part), "{part} in {reasons}");
         }
         let known = Dataset::open(dir.path(), &["Toy".into(), "Basketball".into()], None).unwrap();

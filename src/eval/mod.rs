@@ -52,11 +52,12 @@ pub use summary::{
     Aggregate, Difference, Interval, LeftOut, Origin, Report, SequenceFacts, Timings, TrackerReport, TrackerTiming,
 };
 
+use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::frame::Channels;
 use crate::media::{Images, decode};
-use metrics::{FrameErrors, frame_errors};
+use metrics::{FrameErrors, counts_for_otb, frame_errors};
 use protocols::Start;
 use runner::{RunKey, Trace, run_sequence};
 use summary::{mean, summarize};
@@ -147,6 +148,17 @@ impl Evaluation {
         let (mut left_out, mut warnings) = (self.dataset.left_out.clone(), self.dataset.warnings.clone());
         let mut usable = Vec::new();
         for sequence in &self.dataset.sequences {
+            if self.toolkit == Toolkit::Otb {
+                let beyond = |label: &&BBox| label.is_valid() && !counts_for_otb(label);
+                let n = sequence.truth.iter().flatten().filter(beyond).count();
+                if n > 0 {
+                    warnings.push(format!(
+                        "{}: {n} labels begin left of the picture or above it; by OTB's rules such a frame is a miss for \
+                         success and a hit for precision (--toolkit got10k takes them as they are)",
+                        sequence.name
+                    ));
+                }
+            }
             match self.starts(sequence) {
                 Ok(starts) => usable.push((sequence, starts)),
                 Err(error) => {

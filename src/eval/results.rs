@@ -8,8 +8,8 @@
 //! Any separator is read. Names match in any case, and with `.`, `_` or `-` before their number; an exact name wins.
 //! Numbers have the base of the sequence's truth file; those of MOT are 1-based.
 //!
-//! Rows of MOT name their images and targets; the target that overlaps the first label best is used. Other rows belong
-//! to the evaluated frames, or to all images of the folder: the row that agrees with the first label tells which.
+//! Rows of MOT name their images; the file has one target. Other rows belong to the evaluated frames, or to all images of
+//! the folder: the row that agrees with the first label tells which.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

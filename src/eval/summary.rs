@@ -248,6 +248,13 @@ pub(super) fn summarize<'a>(
     for (i, better) in trackers.iter().enumerate() {
         differences.extend(trackers[i + 1..].iter().map(|worse| difference(better, worse)));
     }
+    for tracker in &trackers {
+        let (n, all) = (tracker.sequences.len(), sequences.len());
+        if trackers.iter().any(|other| other.sequences.len() > n) {
+            let name = &tracker.name;
+            warnings.push(format!("{name} has scores of {n} of {all} sequences, so its means are of other sequences"));
+        }
+    }
     left_out.sort();
     left_out.dedup();
     warnings.sort();

@@ -175,7 +175,6 @@ impl Annotations {
     }
 
     /// The lines of a MOT file.
-    #[cfg(feature = "cli")]
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }

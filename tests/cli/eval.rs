@@ -75,6 +75,7 @@ fn unusable_sequences_and_results_are_left_out() {
         "left out: plain (theirs)",
         "is empty",
         "3 rows for 14 frames",
+        "theirs has scores of 1 of 3 sequences",
     ] {
         assert!(outcome.stderr.contains(part), "{part} is not in:\n{}", outcome.stderr);
     }
@@ -87,6 +88,25 @@ fn unusable_sequences_and_results_are_left_out() {
     fs::copy(data.join("Deer/img/0006.png"), data.join("Deer/img/0007.png")).unwrap();
     let outcome = eval(&["--data", text(&data), "--preset", "paper", "--out", text(&out), "--resume"]);
     assert!(outcome.stderr.contains("23 of 43 frames were done before"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_failed_evaluation_leaves_no_report_of_other_settings() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, out) = (dir.path().join("data"), dir.path().join("out"));
+    sequence(&data.join("plain"), 5, 1.0);
+    let run = |more: &[&str]| eval(&[&["--data", text(&data), "--out", text(&out)], more].concat());
+    let picture = data.join("plain/img/0003.png");
+    let good = fs::read(&picture).unwrap();
+    fs::write(&picture, "not a picture").unwrap();
+    assert_eq!(run(&["--preset", "paper"]).code, 1);
+    fs::write(&picture, good).unwrap();
+    let again = run(&["--preset", "paper"]);
+    assert_eq!(again.code, 0, "a folder without a run is new: {}", again.stderr);
+    fs::write(&picture, "not a picture").unwrap();
+    assert_eq!(run(&["--preset", "paper-gray", "--resume"]).code, 1);
+    assert!(!out.join("report.html").exists() && !out.join("scores.csv").exists(), "the numbers of paper");
+    assert!(out.join("runs/ope/paper/plain.json").exists());
 }
 
 #[test]
