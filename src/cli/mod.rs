@@ -87,7 +87,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         return 0;
     }
     let long = arguments.iter().any(|argument| argument == "--long");
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) if long && error.kind() == ErrorKind::DisplayVersion => {
             let written = std::io::stdout().write_all(long_version().as_bytes());
@@ -95,6 +95,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Err(error) => {
             let _ = error.print();
+            let is_number = |word: &OsString| word.to_str().is_some_and(|word| word.parse::<f64>().is_ok());
+            if arguments.windows(3).any(|words| words[0] == "--init" && words[1..].iter().all(is_number)) {
+                eprintln!("tip: a box is one word: --init 10,20,30,40");
+            }
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };

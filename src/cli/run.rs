@@ -70,7 +70,7 @@ impl RunConfig<'_> {
         let start = |path| Control::start(path, self.pilot(), self.quit.clone());
         let control = self.args.commands.as_deref().map(start).transpose()?;
         let unchecked = Some(&self.targets[..]);
-        let mut writer = Writer { journal, progress, cancel, control, unchecked, refused: None, last: 0 };
+        let mut writer = Writer { journal, progress, cancel, control, unchecked, refused: None, last: 0, skipped: 0 };
         let ended = session.run(frames, &mut writer);
         writer.warn_of_refusals();
         let Writer { mut journal, progress, refused, last, .. } = writer;
@@ -177,14 +177,24 @@ impl RunConfig<'_> {
             Cause::Target { error, .. } if first && self.last_given.is_some() => {
                 Failure::usage(format!("--init: {error}"))
             }
+            Cause::Frame(Error::Sequence { .. }) if self.args.skip_bad_frames || self.source.info().live => {
+                Failure::Failed(message)
+            }
             Cause::Frame(_) if !first && self.args.skip_bad_frames => {
                 Failure::failed(format!("{message}; a box is given in it: give that of another frame"))
             }
             Cause::Frame(_) if !first => Failure::failed(format!("{message}; --skip-bad-frames goes on without it")),
+            // A recording that begins between two keyframes.
+            Cause::Frame(Error::Sequence { .. }) if self.source.info().expected_length.is_some() => {
+                Failure::failed(format!("{message}; --skip-bad-frames begins with the first that can be read"))
+            }
             Cause::Frame(_) | Cause::Target { .. } => Failure::Failed(message),
         }
     }
 }
+
+/// Skipped frames that are named.
+const MAX_SKIPPED: usize = 10;
 
 /// Writes what the session finds.
 struct Writer<'a, 'w> {
@@ -198,6 +208,8 @@ struct Writer<'a, 'w> {
     refused: Option<String>,
     /// Position of the last frame.
     last: usize,
+    /// Frames that could not be read.
+    skipped: usize,
 }
 
 impl Writer<'_, '_> {
@@ -243,7 +255,14 @@ impl Watch<Pilot> for Writer<'_, '_> {
     }
 
     fn skipped(&mut self, message: &str) {
-        self.progress.warn(&format!("{message} (skipped)"));
+        self.skipped += 1;
+        match self.skipped {
+            ..=MAX_SKIPPED => self.progress.warn(&format!("{message} (skipped)")),
+            _ if self.skipped == MAX_SKIPPED + 1 => {
+                self.progress.warn("more frames are skipped, their state is missing")
+            }
+            _ => {}
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::Failure;
-use super::targets::Targets;
+use super::targets::{Targets, frame_size};
+use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::export::TargetRecord;
@@ -156,6 +157,9 @@ fn times(source: &dyn Source, until: f64, cancel: &CancelToken) -> Result<Vec<f6
     if info.live {
         return Err(wrong("the times of its frames are not known in advance"));
     }
+    if let Some(known) = source.times(until, cancel) {
+        return Ok(known);
+    }
     for item in source.stream(Span::default(), Channels::Luma.into(), cancel)?.take_while(|item| item.frame.is_ok()) {
         let time = item.timestamp.ok_or_else(|| wrong("its frames have no times"))?;
         times.push(time);
@@ -185,6 +189,11 @@ pub fn warnings(
         let name = if targets.len() > 1 { format!(" of target {}", target.id) } else { String::new() };
         let small = target.boxes().find_map(|(_, bbox)| tracker::too_small(&bbox));
         all.extend(small.map(|text| format!("the box{name} {text}; enlarge the images")));
+        let beyond =
+            |b: &BBox| b.w > b.x && b.h > b.y && frame_size(info).is_some_and(|size| looks_like_corners(b, size));
+        if target.boxes().next().is_some_and(|(_, bbox)| beyond(&bbox)) {
+            all.push(format!("the box{name} reaches beyond the frame; --init-format xyxy takes two corners"));
+        }
     }
     all.extend(wanted.warning.clone());
     if !wanted.is_empty() {
@@ -199,6 +208,12 @@ pub fn warnings(
         }
     }
     all
+}
+
+/// Whether a box that reaches beyond a frame of `size` lies within it if its numbers are two corners.
+fn looks_like_corners(&BBox { x, y, w, h }: &BBox, (width, height): (usize, usize)) -> bool {
+    let (width, height) = (width as f64, height as f64);
+    (x + w > width || y + h > height) && w <= width && h <= height
 }
 
 /// Why a run has no frame. `by_start` says that `--start` gave the first one.

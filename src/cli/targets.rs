@@ -137,7 +137,7 @@ fn parse_numbers(text: &str) -> Result<[f64; 4], String> {
     let separator = if text.contains(',') { "," } else { " " };
     let parts = text.trim().split(separator).map(str::trim).filter(|part| separator == "," || !part.is_empty());
     let numbers = parts
-        .map(|part| part.parse::<f64>().map_err(|_| format!("`{part}` is not a number")))
+        .map(|part| part.parse::<f64>().map_err(|_| format!("`{part}` is not a number; as in 10,20,30,40, in pixels")))
         .collect::<Result<Vec<_>, _>>()?;
     let numbers: [f64; 4] = numbers
         .try_into()

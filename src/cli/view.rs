@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
@@ -51,6 +51,9 @@ pub struct ViewArgs {
     /// Play at once
     #[arg(long)]
     play: bool,
+    /// Go on after a frame of a video that cannot be read; far frames take longer to find
+    #[arg(long, hide_short_help = true)]
+    skip_bad_frames: bool,
     /// Print no warnings
     #[arg(long, short, action = clap::ArgAction::Count)]
     quiet: u8,
@@ -138,7 +141,8 @@ fn serve(
         Document::read(path).map_err(wrong)
     });
     let mut session = session.transpose()?;
-    let (source, mut warnings) = source::open(given, OpenOptions::default(), false, cancel)?;
+    let options = OpenOptions { lenient: args.skip_bad_frames, ..OpenOptions::default() };
+    let (source, mut warnings) = source::open(given, options, false, cancel)?;
     if let (Some(session), Some(shown)) = (&mut session, session_path) {
         let flag = format_args!("--session {}", shown.display());
         match args.settings.of_document(args.preset.as_deref(), flag, &session.parameters)? {
@@ -239,8 +243,14 @@ pub fn pick(
     let print = |url: &str| {
         let _ = writeln!(std::io::stderr(), "pick: {url}");
     };
+    let shown = Instant::now();
     let picked = view::pick(Arc::clone(source), &first, params.clone(), print, cancel)?;
     let bbox = picked.ok_or(Failure::Interrupted)?;
+    let late = shown.elapsed().as_secs();
+    if info.live && late > 0 {
+        let _ =
+            writeln!(std::io::stderr(), "pick: the box took {late} s; frames that came meanwhile are tracked first");
+    }
     Ok((bbox, info.live.then_some((first, frames))))
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::bbox::BBox;
-use crate::media::{Info, Item, Span};
+use crate::media::{Info, Item, Span, without_user};
 use crate::run::Outcome;
 use crate::tracker::State;
 
@@ -239,11 +239,12 @@ pub struct FrameRecord {
 }
 
 impl SourceRecord {
-    /// The frames of a source in `span`, before the first of them is read. `path` is the source as the user named it.
+    /// The frames of a source in `span`, before the first of them is read. `path` is the source as the user named it; a
+    /// password in it is left out.
     pub fn new(path: String, info: &Info, span: Span) -> Self {
         let (frames, (width, height)) = (info.length.or(info.expected_length), info.size.unwrap_or_default());
         let rate = info.rate.filter(|rate| rate.is_finite());
-        Self { path, start: span.first, end: span.last, frames, rate, width, height }
+        Self { path: without_user(&path), start: span.first, end: span.last, frames, rate, width, height }
     }
 }
 

@@ -26,4 +26,6 @@ pub(crate) use sequence::{IMAGE_FOLDERS, TRUTH_FILES, numbered_truths, plain_tru
 #[cfg(feature = "cli")]
 pub(crate) use source::Latest;
 pub use source::{Demand, Info, Item, Prefetch, Source, Span, Stream, Wait};
+#[cfg(feature = "cli")]
+pub(crate) use video::without_user;
 pub use y4m::Y4m;

@@ -46,6 +46,12 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// When the source cannot be opened.
     fn stream(&self, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Stream>;
+
+    /// The times of the frames in seconds from the first one, at least up to the first at or after `until`, or of all; `None`
+    /// where only decoding tells them.
+    fn times(&self, _until: f64, _cancel: &CancelToken) -> Option<Vec<f64>> {
+        None
+    }
 }
 
 impl std::fmt::Debug for dyn Source + '_ {

@@ -33,6 +33,9 @@ const MIN_INDEX: usize = 100;
 /// Further packets to read, because a later packet can hold an earlier frame.
 const REORDERED: usize = 64;
 
+/// The same in seconds.
+const REORDERED_SECONDS: f64 = 10.0;
+
 /// Maximum number of frames to ask ffmpeg for, which reads the number as floating point.
 const MAX_FRAMES: usize = 1 << 53;
 
@@ -123,7 +126,9 @@ impl Video {
         }
         let known = lock(&self.times).len();
         if !self.lenient && first > known + MIN_INDEX {
-            let times = self.packet_times(first, cancel).unwrap_or_default();
+            let interval = format!("%+#{}", first.saturating_add(REORDERED));
+            let mut times = self.packet_times(&interval, cancel).unwrap_or_default();
+            times.truncate(first);
             let mut known = lock(&self.times);
             if times.starts_with(&known) {
                 *known = times;
@@ -134,16 +139,14 @@ impl Video {
         (before.0 < here.0).then(|| f64::midpoint(seconds(before), seconds(here)))
     }
 
-    /// The times of the first `count` frames, without decoding; `None` where packets do not tell them.
-    fn packet_times(&self, count: usize, cancel: &CancelToken) -> Option<Vec<Time>> {
-        let interval = format!("%+#{}", count.saturating_add(REORDERED));
+    /// The times of the frames whose packets are in `interval`, as ffprobe's `-read_intervals` has it, without decoding;
+    /// `None` where packets do not tell them.
+    fn packet_times(&self, interval: &str, cancel: &CancelToken) -> Option<Vec<Time>> {
         let entries = "packet=pts,flags:stream=codec_name,time_base:format=start_time";
         let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
-        let arguments = ["-of", "compact", "-read_intervals", &interval, "-show_entries", entries];
+        let arguments = ["-of", "compact", "-read_intervals", interval, "-show_entries", entries];
         let text = ffprobe(&self.input, limits, &arguments).ok()?;
-        let mut times = packet_times(&text)?;
-        times.truncate(count);
-        Some(times)
+        packet_times(&text)
     }
 
     /// Starts ffmpeg at the first frame of the file, or at a keyframe before `seek`.
@@ -176,7 +179,9 @@ impl Video {
         let begun = if seek.is_some() { before } else { 0 };
         let filters = format!("showinfo=checksum=0,select=gte(n\\,{}){filter}", before - begun);
         command.args(["-map", "0:V:0", "-vf", &filters, "-bsf:v", "setts=ts=N"]);
-        command.args(ffmpeg::passthrough(self.probe.version)).args(["-autoscale", "0", "-pix_fmt", pixels]);
+        command.args(ffmpeg::passthrough(self.probe.version)).args(["-pix_fmt", pixels]);
+        // Scaled, a frame of another size is left out by itself.
+        command.args(["-autoscale", if self.lenient { "1" } else { "0" }]);
         if let Some(last) = span.last.filter(|&last| last <= MAX_FRAMES) {
             command.args(["-frames:v", &last.saturating_sub(before).to_string()]);
         }
@@ -191,9 +196,9 @@ impl Video {
             FrameLog::parse(line, tick).is_some_and(|log| sender.send(log).is_ok())
         };
         let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
-        let (process, out) = FfmpegProcess::start(command, &self.input.path, limits, on_line)?;
+        let (process, out) = FfmpegProcess::start(command, &self.input.shown(), limits, on_line)?;
         let video = self.clone();
-        Ok(Frames { video, process, logs, out: Some(out), form, span, demand, begun, read: begun })
+        Ok(Frames { video, process, logs, out: Some(out), form, span, demand, begun, read: begun, newest: None })
     }
 
     /// Whether logged errors are errors.
@@ -205,6 +210,15 @@ impl Video {
 impl Source for Video {
     fn info(&self) -> &Info {
         &self.info
+    }
+
+    fn times(&self, until: f64, cancel: &CancelToken) -> Option<Vec<f64>> {
+        if self.input.kind != Kind::File || self.lenient {
+            return None;
+        }
+        let times = self.packet_times(&format!("%+{}", until + REORDERED_SECONDS), cancel)?;
+        let first = times.first()?.0;
+        Some(times.into_iter().map(|(count, tick)| seconds((count.saturating_sub(first), tick))).collect())
     }
 
     fn stream(&self, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Stream> {
@@ -236,6 +250,17 @@ impl Input {
         Self { path: given.into(), kind }
     }
 
+    /// The path without a password.
+    fn shown(&self) -> PathBuf {
+        self.path.to_str().map_or_else(|| self.path.clone(), |text| without_user(text).into())
+    }
+
+    /// An error; ffmpeg's messages have the address, too.
+    fn error(&self, reason: String) -> Error {
+        let (given, shown) = (self.path.to_string_lossy(), self.shown());
+        Error::Sequence { reason: reason.replace(&*given, &shown.to_string_lossy()), path: shown }
+    }
+
     fn arguments(&self) -> Vec<OsString> {
         let mut path = self.path.clone().into_os_string();
         let before: &[&str] = match self.kind {
@@ -263,6 +288,18 @@ fn is_address(text: &str) -> bool {
     text.split_once("://").is_some_and(|(scheme, rest)| {
         !rest.is_empty() && !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
     })
+}
+
+/// An address without user and password, which must stand in no result and no log.
+pub(crate) fn without_user(text: &str) -> String {
+    match text.split_once("://").filter(|_| is_address(text)) {
+        Some((scheme, rest)) => {
+            let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            let begin = rest[..host].rfind('@').map_or(0, |at| at + 1);
+            format!("{scheme}://{}", &rest[begin..])
+        }
+        None => text.into(),
+    }
 }
 
 /// What ffprobe knows of the first video of a file.
@@ -294,8 +331,14 @@ impl Probe {
     fn new(input: &Input, limits: Limits) -> Result<Self> {
         let entries = "stream=width,height,pix_fmt,color_space,color_primaries,color_transfer,codec_name,sample_aspect_ratio,avg_frame_rate,nb_frames,duration,start_time:\
                        stream_side_data=rotation:format=duration,start_time";
-        let text = ffprobe(input, limits, &["-of", "json", "-show_program_version", "-show_entries", entries])?;
-        Self::parse(&text).map_err(|reason| Error::Sequence { path: input.path.clone(), reason })
+        let arguments = ["-of", "json", "-show_program_version", "-show_entries", entries];
+        let mut text = ffprobe(input, limits.clone(), &arguments)?;
+        // A recording that begins between two keyframes has its first picture late.
+        if input.kind == Kind::File && text.contains("\"width\": 0") {
+            text =
+                ffprobe(input, limits, &[&arguments[..], &["-analyzeduration", "60M", "-probesize", "100M"]].concat())?;
+        }
+        Self::parse(&text).map_err(|reason| input.error(reason))
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -351,11 +394,11 @@ fn ffprobe(input: &Input, limits: Limits, arguments: &[&str]) -> Result<String> 
     let mut command = ffmpeg::command("ffprobe");
     // `V` excludes cover pictures.
     command.args(["-v", "level+error", "-select_streams", "V:0"]).args(arguments).args(input.arguments());
-    let (mut process, mut out) = FfmpegProcess::start(command, &input.path, limits, |_| false)?;
+    let (mut process, mut out) = FfmpegProcess::start(command, &input.shown(), limits, |_| false)?;
     let mut text = String::new();
     let read = process.reading(1, || out.read_to_string(&mut text)).map_err(|error| error.to_string());
     let ended = process.finish().and(read);
-    ended.map(|_| text).map_err(|reason| Error::Sequence { path: input.path.clone(), reason })
+    ended.map(|_| text).map_err(|reason| input.error(reason))
 }
 
 /// A fraction such as 30000/1001; `None` for 0/0, an unknown one.
@@ -463,7 +506,7 @@ impl Form {
     }
 }
 
-/// The frames of a video until its end or the first error.
+/// The frames of a video until its end or the first error; a lenient one goes on after a frame of another size.
 struct Frames {
     video: Video,
     process: FfmpegProcess,
@@ -476,6 +519,8 @@ struct Frames {
     /// Frames before the one that was sought.
     begun: usize,
     read: usize,
+    /// The latest time of a live source.
+    newest: Option<i64>,
 }
 
 impl Frames {
@@ -511,11 +556,17 @@ impl Frames {
                     return Err(error);
                 }
                 let (video, read) = (&self.video, self.read);
-                let wrong = |reason| Error::Sequence { path: video.input.path.clone(), reason };
-                let after = |reason| wrong(format!("{reason} (after {read} frames)"));
+                let after = |reason| video.input.error(format!("{reason} (after {read} frames)"));
+                let lost = read == 0 || !video.lenient || video.info.live;
                 match (finished, ended) {
-                    (Err(reason), _) if read == 0 || !video.lenient || reason == "interrupted" => Err(after(reason)),
-                    (_, Err(reason)) => Err(wrong(reason)),
+                    (Err(reason), _) if reason == "interrupted" => Err(after(reason)),
+                    // ffprobe could read the address.
+                    (Err(reason), _) if read == 0 && video.input.kind == Kind::Address => Err(after(format!(
+                        "{reason}; if its sender takes one connection only, \
+                         use `ffmpeg -i URL -f yuv4mpegpipe - | kcf-track -`"
+                    ))),
+                    (Err(reason), _) if lost => Err(after(reason)),
+                    (_, Err(reason)) => Err(video.input.error(reason)),
                     _ if video.input.kind == Kind::Camera => Err(after("the camera stopped".into())),
                     _ => match (self.process.errors(), video.probe.announced) {
                         (Some(errors), _) if video.is_strict() => Err(after(format!("ffmpeg: {errors}"))),
@@ -546,9 +597,13 @@ impl Frames {
         // Pixels of another format start the filters anew, and `select` would leave out as many frames again.
         if self.span.first > self.begun + 1 && log.number.is_some_and(|number| number + self.begun + 1 != self.read) {
             let reason = format!("the format of its pixels changes in frame {}: begin with frame 1", self.read);
-            return Err(Error::Sequence { path: self.video.input.path.clone(), reason });
+            return Err(self.video.input.error(reason));
         }
         let Some((count, tick)) = log.time else { return Ok(None) };
+        // A stream that is joined in the middle begins with times in no order.
+        if self.video.info.live && self.newest.replace(count.max(self.newest.unwrap_or(i64::MIN))) >= Some(count) {
+            return Ok(None);
+        }
         let mut times = lock(&self.video.times);
         if self.begun == 0 && times.get(self.read - 1).is_some_and(|time| *time != (count, tick)) {
             // The packets have told otherwise.
@@ -579,7 +634,9 @@ impl Iterator for Frames {
                 Ok((None, _)) => continue,
                 Ok((Some(decoded), time)) => (Ok(decoded), time),
                 Err(error) => {
-                    self.out = None;
+                    if !(self.video.lenient && matches!(error, Error::FrameSize { .. })) {
+                        self.out = None;
+                    }
                     (Err(error), None)
                 }
             };

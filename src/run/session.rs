@@ -432,7 +432,9 @@ impl<F: Follower> Session<F> {
 
     /// Gives an item to all targets, and their outcomes to the watcher.
     fn take(&mut self, item: Item, watch: &mut impl Watch<F>) -> Result<(), Halt> {
-        let skips = self.skip_bad_frames && !self.starts_at(item.position);
+        // An error of the source is no bad frame: none follows.
+        let ends = matches!(item.frame, Err(Error::Sequence { .. }));
+        let skips = self.skip_bad_frames && !ends && !self.starts_at(item.position);
         let item = match item {
             Item { position, path, frame: Err(error), .. } if !skips => {
                 return Err(Halt { position, path, cause: Cause::Frame(error) });

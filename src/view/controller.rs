@@ -184,7 +184,12 @@ impl Controller {
     /// Stops behind the last frame and shows it.
     fn end_of_frames(&mut self, goal: Goal) {
         let last = self.cache.last.filter(|_| self.cache.newest >= self.cache.span.first);
-        self.stop_with(&last.map_or("there is no frame".into(), |last| format!("frame {last} is the last one")));
+        let broken = self.cache.broken.as_ref().map_or(String::new(), |error| {
+            format!(": it cannot be read ({error}); --skip-bad-frames goes on if more follow")
+        });
+        self.stop_with(
+            &last.map_or("there is no frame".into(), |last| format!("frame {last} is the last one{broken}")),
+        );
         if let Some(last) = last.filter(|last| (self.cache.span.first..goal.position).contains(last))
             && self.position() != last
         {
@@ -205,6 +210,7 @@ impl Controller {
             change(state);
             let (status, cache) = (&mut state.status, &self.cache);
             (status.oldest, status.newest, status.last) = (cache.oldest(), cache.newest, cache.last);
+            state.broken = cache.broken.clone().filter(|_| status.last.is_some());
             status.going_to =
                 self.goal.filter(|_| !status.playing).map(|goal| goal.position).filter(|at| *at != status.position);
         });

@@ -56,6 +56,8 @@ pub struct FrameCache {
     most: usize,
     /// The last position, if it is known.
     pub last: Option<usize>,
+    /// Why the source ended with the last frame, if it cannot be read; an image that cannot be read is not its end.
+    pub broken: Option<String>,
     /// Pictures by position, without their frames.
     pictures: Arc<Mutex<BTreeMap<usize, Arc<Picture>>>>,
     /// The positions whose pictures another thread makes.
@@ -68,7 +70,8 @@ impl FrameCache {
         let (kept, last) = (VecDeque::new(), span.last);
         let (next, begun, beyond) = (span.first, span.first, usize::MAX);
         let (pictures, behind) = (Arc::default(), None);
-        Self { source, next, begun, beyond, span, demand, stream: None, newest: 0, kept, most, last, pictures, behind }
+        let (stream, newest, broken) = (None, 0, None);
+        Self { source, next, begun, beyond, span, demand, stream, newest, kept, most, last, broken, pictures, behind }
     }
 
     /// What is known of the source.
@@ -111,6 +114,8 @@ impl FrameCache {
                 }
                 Wait::Item(item) => {
                     let item = Arc::new(item);
+                    self.broken =
+                        item.frame.as_ref().err().filter(|_| self.info().images.is_empty()).map(Error::to_string);
                     self.next = item.position + 1;
                     self.newest = self.newest.max(item.position);
                     self.keep(&item);

@@ -120,7 +120,7 @@ impl Results {
 
     /// A copy of all records, so that pages and trackers do not wait for the file.
     fn found(&self, shared: &SharedState) -> Found {
-        let (size, targets, mut records, completed) = shared.look(|state| {
+        let (size, targets, mut records, completed, broken) = shared.look(|state| {
             let tracks = &state.tracks;
             let targets: Vec<_> = tracks.iter().map(|(id, track)| track.target(*id)).collect();
             // A run is complete only if the end of the source is known.
@@ -128,7 +128,8 @@ impl Results {
             let mut records: Vec<_> = tracks.values().flat_map(Track::records).cloned().collect();
             // A stable sort keeps the order of targets within a frame.
             records.sort_by_key(|record| record.index);
-            (state.size, targets, records, state.status.last.is_some_and(completed))
+            let completed = state.broken.is_none() && state.status.last.is_some_and(completed);
+            (state.size, targets, records, completed, state.broken.clone())
         });
         let (width, height) = size.unwrap_or((self.source.width, self.source.height));
         let source = SourceRecord { width, height, ..self.source.clone() };
@@ -138,7 +139,8 @@ impl Results {
             records.iter_mut().for_each(|record| record.id = None);
         }
         let run = Run::new(source, self.parameters.clone(), targets, !alone);
-        let summary = Summary { completed, ..Tally::of(&records).summary(run.named_targets(), None, None) };
+        let summary =
+            Summary { completed, ..Tally::of(&records).summary(run.named_targets(), None, broken.as_deref()) };
         Found { run, records, summary }
     }
 }

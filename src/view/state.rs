@@ -93,6 +93,8 @@ pub struct ViewState {
     pub maps: Maps,
     serial: u64,
     changes: Vec<Change>,
+    /// Why the source ends before its end.
+    pub broken: Option<String>,
     /// Counts what changes targets.
     pub revision: u64,
     /// What can be undone, the last at the end.
