@@ -5,7 +5,11 @@
 #
 # PROFILE=dev builds faster. TARGET=aarch64-unknown-linux-gnu builds for another machine, by cargo-zigbuild.
 set -euo pipefail
-prefix="$(realpath -m "${1:?usage: scripts/c_library.sh PREFIX}")"
+case "${1:--h}" in
+-*) echo "usage: scripts/c_library.sh PREFIX" >&2 && exit 2 ;;
+esac
+prefix="$(realpath -m "$1")"
+mkdir -p "$prefix"
 cd "$(dirname "$0")/.."
 profile="${PROFILE:-release}"
 target="${TARGET:-}"

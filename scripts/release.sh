@@ -19,8 +19,11 @@ files="$built/release-files"
 version="$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)"
 KCF_TRACK_COMMIT="${KCF_TRACK_COMMIT:-$(git describe --always --dirty --abbrev=12)}"
 export KCF_TRACK_COMMIT
-parts=("$@")
-[ $# -gt 0 ] || parts=(checks linux-x86_64 linux-aarch64 windows c wheels-x86_64 wheels-aarch64 tests-aarch64)
+all=(checks linux-x86_64 linux-aarch64 windows c wheels-x86_64 wheels-aarch64 tests-aarch64)
+parts=("${@:-${all[@]}}")
+for part in "${parts[@]}"; do
+    [[ " ${all[*]} " == *" $part "* ]] || { echo "usage: scripts/release.sh [PART...], of ${all[*]}" >&2; exit 2; }
+done
 host="$(uname -m)"
 mkdir -p "$files"
 
@@ -181,13 +184,17 @@ python_tools() {
     export PATH="$tools/bin:$PATH"
 }
 
-# absolute_links FILE: PyPI shows the README without the files that it links to.
-absolute_links() {
-    local place
+# complete FILE: PyPI shows the README without the files that it links to; the licences of all crates go with them.
+complete() {
+    local place info
+    licences
     place="$(mktemp -d)"
     wheel unpack -d "$place" "$1" >/dev/null
     sed -i -E "s#\]\((docs|src|assets|examples)/#](${KCF_TRACK_SOURCES:-https://docs.rs/crate/kcf-track/$version/source}/\1/#g" \
         "$place"/*/*.dist-info/METADATA
+    for info in "$place"/*/*.dist-info; do
+        mkdir -p "$info/licenses" && cp "$files/LICENSES.md" "$info/licenses/"
+    done
     wheel pack -d "$(dirname "$1")" "$place"/* >/dev/null
     rm -rf "$place"
 }
@@ -198,7 +205,7 @@ wheel_for() {
     rustup target add "$target" >/dev/null 2>&1
     out="$(mktemp -d)"
     maturin build --quiet --release --features neural --zig --target "$target" --compatibility "${tag%_"${target%%-*}"}" --out "$out" >&2
-    absolute_links "$out"/*.whl
+    complete "$out"/*.whl
     twine check --strict "$out"/*.whl >&2
     # auditwheel knows musl's library by Alpine's name for it only; maturin has checked the symbols of both.
     [[ "$target" == *-musl ]] || [[ "$(auditwheel show "$out"/*.whl)" == *"$tag"* ]] || { auditwheel show "$out"/*.whl >&2; exit 1; }
@@ -333,7 +340,8 @@ if wanted c; then
     rm -rf "$built/release-archive" && mkdir -p "$built/release-archive"
     scripts/c_library.sh "$built/release-archive/$name"
     strip --strip-unneeded "$built/release-archive/$name"/lib/*.so.* && strip -g "$built/release-archive/$name"/lib/*.a
-    cp LICENSE examples/c/* "$built/release-archive/$name/"
+    licences
+    cp LICENSE "$files/LICENSES.md" examples/c/* "$built/release-archive/$name/"
     tar -C "$built/release-archive" --owner=0 --group=0 --sort=name -czf "$files/$name.tar.gz" "$name"
     record "$files/$name.tar.gz" "$(paste -sd ';' <<< "$how" | sed 's/;/; /g')"
 fi

@@ -3,7 +3,7 @@
 //! One CPU core is enough.
 //!
 //! # Example
-//! A [`Scene`](synth::Scene) renders the frames of this example and knows the true boxes.
+//! A `Scene` (feature `synth`) renders the frames of this example and knows the true boxes.
 //!
 //! ```
 //! use kcf_track::synth::{Scene, SceneParams};
@@ -47,7 +47,7 @@
 //! ```
 //!
 //! A [`run::Session`] follows any number of targets: `add` begins one, and `feed` takes a frame in memory. With the feature
-//! `files`, [`media::Sequence`] reads a folder of images with its truth; [`media::Prefetch`] decodes them ahead.
+//! `files`, `media::Sequence` reads a folder of images with its truth; `media::Prefetch` decodes them ahead.
 //!
 //! # Boxes and states
 //! A [`BBox`] is `x, y, w, h` in pixels: the top-left corner, counted from 0, and the size. Every [`Estimate`] has a box

@@ -26,6 +26,7 @@ from ._errors import (
 )
 from ._evaluate import Evaluation, evaluate
 from ._many import track_many
+from ._names import Order, Preset, State
 from ._native import VERSION as __version__
 from ._native import Estimate, MultiTracker, Source, Tracker, presets
 from ._source import Box, Frame
@@ -48,9 +49,12 @@ __all__ = [
     "MissingFileError",
     "MultiTracker",
     "NotInitializedError",
+    "Order",
+    "Preset",
     "Run",
     "SettingError",
     "Source",
+    "State",
     "StateError",
     "Step",
     "Tracker",

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence as Seq
 from os import PathLike
-from typing import Any, Final, Literal, TypedDict, final
+from typing import Any, Final, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
+
+from ._names import Order, Preset, State
 
 Box = tuple[float, float, float, float]
 BoxLike = Seq[float] | NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
@@ -14,10 +16,6 @@ Frame = NDArray[np.uint8]
 #: OpenCV's `MatLike` fits; only uint8 is accepted.
 FrameLike = NDArray[np.number[Any]]
 Matrix = NDArray[np.float64]
-
-Preset = Literal["robust", "fast", "paper", "paper-dcf", "paper-gray", "expert"]
-Order = Literal["bgr", "rgb"]
-State = Literal["initial", "tracking", "recovered", "uncertain", "lost", "missing"]
 
 VERSION: Final[str]
 
@@ -32,7 +30,7 @@ class Evidence(TypedDict):
     confidence: float | None
     refit_kept: bool
 
-def presets() -> dict[str, str]:
+def presets() -> dict[Preset, str]:
     """The presets by name, and what each is."""
 @final
 class Estimate:

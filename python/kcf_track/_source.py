@@ -7,12 +7,13 @@ import os
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sized
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
 from ._boxes import Boxes, PathLike
 from ._errors import BoxError, FormatError, SettingError
+from ._names import Order
 from ._native import Source, read_image
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ else:
 
 #: Left, top (0-based), width, height in pixels.
 Box = tuple[float, float, float, float]
-Order = Literal["bgr", "rgb"]
 #: One box, several, several by id, or what `read_boxes` has read.
 Init = Union[Iterable[float], Iterable[Iterable[float]], Mapping[int, Iterable[float]], Boxes]
 

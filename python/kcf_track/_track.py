@@ -18,13 +18,14 @@ from ._boxes import PathLike, Results, xyxy_of
 from ._errors import BoxError, FormatError, FrameError, SettingError
 from ._native import Estimate, MultiTracker, Source
 from ._progress import Progress
-from ._source import Box, Frame, Init, Opened, Order, Targets, open_source
+from ._source import Box, Frame, Init, Opened, Targets, open_source
 
 if TYPE_CHECKING:
     import supervision  # pyright: ignore
     from numpy.typing import NDArray
 
-    from ._native import FrameLike, Preset, State
+    from ._names import Order, Preset, State
+    from ._native import FrameLike
 
 
 @dataclass(frozen=True, eq=False)

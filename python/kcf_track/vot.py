@@ -14,7 +14,7 @@ from . import Tracker, presets
 from ._native import read_image
 
 if TYPE_CHECKING:
-    from ._native import Preset
+    from ._names import Preset
 
 
 def serve(preset: Preset, settings: dict[str, Any]) -> None:

@@ -59,8 +59,8 @@ impl Kernel {
 
     /// The kernel values of all pairs of rows: (n, n).
     fn gram<'py>(&self, py: Python<'py>, samples: PyReadonlyArray2<'py, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (kernel, samples) = (self.0, samples.as_array());
-        Ok(py.detach(|| gram(kernel, samples)).or_raise(py)?.into_pyarray(py))
+        let (kernel, samples) = (self.0, samples.as_array().to_owned());
+        Ok(fitted(py, move || gram(kernel, samples.view()))?.into_pyarray(py))
     }
 
     /// The kernel values of each row of ``test`` with each row of ``train``: (m, n).
@@ -170,7 +170,7 @@ fn machine(py: Python<'_>, name: &str, options: &str) -> PyResult<MachineParams>
     serde_json::from_value(json!({ name: options })).map_err(refuse)
 }
 
-/// Runs a fit on another thread; Ctrl-C ends it.
+/// Runs a fit, or other long work, on another thread; Ctrl-C ends it.
 fn fitted<T: Send + 'static>(
     py: Python<'_>,
     fit: impl FnOnce() -> kcf_track::Result<T> + Send + 'static,
@@ -336,8 +336,9 @@ impl Embedding {
         train: PyReadonlyArray2<'py, f64>,
         noisy: PyReadonlyArray2<'py, f64>,
     ) -> PyResult<Matrix<'py>> {
-        let (subspace, train, noisy) = (self.subspace(py)?, train.as_array(), noisy.as_array());
-        Ok(py.detach(|| preimage::denoise(subspace, sigma, train, noisy)).or_raise(py)?.into_pyarray(py))
+        let (subspace, train) = (self.subspace(py)?.clone(), train.as_array().to_owned());
+        let noisy = noisy.as_array().to_owned();
+        Ok(fitted(py, move || preimage::denoise(&subspace, sigma, train.view(), noisy.view()))?.into_pyarray(py))
     }
 
     fn __reduce__<'py>(

@@ -13,7 +13,7 @@ from conftest import ROOT
 from kcf_track import machines
 
 #: Names without an example: types and values.
-PLAIN = ("Box", "Evaluation", "Frame", "Step", "__version__")
+PLAIN = ("Box", "Evaluation", "Frame", "Order", "Preset", "State", "Step", "__version__")
 
 
 def public():

@@ -147,23 +147,37 @@ def test_pairs_of_classes_vote_as_those_of_scikit_learn(digits, shape):
     assert (len(mine.heads_), bool(apart < 1e-6)) == ((45, True) if shape == "ovo" else (10, False))
 
 
-def test_control_c_ends_a_fit():
-    program = """
+@pytest.mark.parametrize(
+    "work",
+    [
+        "KDSPE().fit(x, np.arange(3000) % 10)",
+        "KernelPCA(8).fit(np.tile(x, (5, 40)))",
+        "KernelPCA(8).fit(x[:500]).denoise(np.tile(x, (40, 1)))",
+    ],
+)
+def test_control_c_ends_long_work(work):
+    program = f"""
 import os, signal, threading, time
 import numpy as np
-from kcf_track.machines import KDSPE
+from kcf_track.machines import KDSPE, KernelPCA
 signal.signal(signal.SIGINT, signal.default_int_handler)
 x = np.random.default_rng(0).normal(size=(3000, 20))
 sent = []
 threading.Timer(3.0, lambda: (sent.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT))).start()
 try:
-    KDSPE().fit(x, np.arange(3000) % 10)
+    {work}
 except KeyboardInterrupt:
     print(time.monotonic() - sent[0], flush=True)
     os._exit(0)
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert float(run.stdout) < 5, run
+
+
+def test_classes_that_a_kernel_cannot_tell_apart_are_warned_of():
+    x = np.array([[1e6, 0.0], [1e6, 1e-9], [1e6, 2e-9], [1e6, 3e-9]])
+    with pytest.warns(UserWarning, match="scale the features"):
+        machines.SLEM(kernel="polynomial").fit(x, [0, 0, 1, 1])
 
 
 def test_principal_components_remove_noise(digits):

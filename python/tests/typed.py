@@ -13,11 +13,13 @@ from kcf_track import (
     Evaluation,
     Frame,
     MultiTracker,
+    Preset,
     Run,
     Source,
     Step,
     Tracker,
     evaluate,
+    presets,
     read_boxes,
     track,
     track_many,
@@ -81,6 +83,10 @@ def results(folder: str) -> list[dict[str, Any]]:
     state: str = next(track(folder, boxes)).state
     rows = track_many([{"clip": folder, "box": (1, 2, 3, 4)}], folder="out", preset="fast")
     return [*rows, {"shape": run.xyxy.shape, "state": state}]
+
+
+def every(frame: Frame) -> list[Preset]:
+    return [name for name in presets() if Tracker(name).update(frame)[0]]
 
 
 def machines() -> None:

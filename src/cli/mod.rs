@@ -137,7 +137,20 @@ fn long_version() -> String {
 fn completions(shell: Shell) -> Result<(), Failure> {
     // The generator panics when a write fails, as on a closed pipe.
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "kcf-track", &mut script);
+    let mut program = Cli::command();
+    clap_complete::generate(shell, &mut program, "kcf-track", &mut script);
+    if shell == Shell::Fish {
+        // The generated functions take SRC for a subcommand.
+        let names: Vec<_> = program.get_subcommands().map(|command| command.get_name()).collect();
+        let names = names.join(" ");
+        script.extend_from_slice(
+            format!(
+                "function __fish_kcf_track_needs_command\n    not __fish_seen_subcommand_from {names}\nend\n\
+                 function __fish_kcf_track_using_subcommand\n    __fish_seen_subcommand_from $argv\nend\n"
+            )
+            .as_bytes(),
+        );
+    }
     Ok(std::io::stdout().write_all(&script)?)
 }
 

@@ -26,7 +26,7 @@ pub struct SettingsArgs {
     /// What scores the translations of the search area
     #[arg(long, value_name = "NAME", value_parser = names(Params::detectors().chain(cfg!(feature = "neural").then_some("siamese"))), hide_possible_values = true)]
     detector: Option<String>,
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = names(Params::guards().iter().copied()), hide_possible_values = true)]
     #[arg(help = format!("Kernel machine that watches the detector: {}", Params::guards().join(", ")))]
     guard: Option<String>,
     /// Folder of backbone.onnx and head.onnx, for --preset expert and --detector siamese

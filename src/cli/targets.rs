@@ -218,7 +218,11 @@ fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Targets, Fai
 }
 
 fn parse_row(line: &str, format: BoxFormat) -> Result<TargetRecord, String> {
-    let words: Vec<&str> = line.splitn(8, ',').map(|word| word.trim().trim_matches('"')).collect();
+    let words = line.splitn(8, ',').map(str::trim);
+    if words.clone().any(|word| word.matches('"').count() % 2 == 1) {
+        return Err(format!("`{line}`: a class or name in quotes must have no comma"));
+    }
+    let words: Vec<&str> = words.map(|word| word.trim_matches('"')).collect();
     let [id, frame, numbers @ ..] = &words[..] else {
         return Err(format!("`{line}` is not id,frame,x,y,w,h"));
     };

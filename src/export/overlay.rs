@@ -231,14 +231,46 @@ fn color_of(record: &FrameRecord) -> Rgb<u8> {
     record.id.map_or(ink(record.state), sign)
 }
 
-/// Draws a box. Lines grow with the picture.
+/// Draws a box, turned if the target is. Lines grow with the picture.
 fn draw_box(picture: &mut RgbImage, record: &FrameRecord) {
-    let (line, Some(bbox)) = (stroke(picture), record.finite_box()) else { return };
-    outline(picture, &bbox, line, line + 1, BLACK);
-    outline(picture, &bbox, 0, line, color_of(record));
-    let is_doubtful = matches!(record.state, State::Uncertain | State::Lost | State::Missing);
-    if is_doubtful && record.id.is_some() {
-        dashes(picture, &bbox, line, BLACK);
+    let (thick, Some(bbox)) = (stroke(picture), record.finite_box()) else { return };
+    let is_doubtful = matches!(record.state, State::Uncertain | State::Lost | State::Missing) && record.id.is_some();
+    if let Some(corners) = record.polygon.filter(|corners| corners.iter().all(|number| number.is_finite())) {
+        let turned = Turned::new(picture, corners);
+        turned.draw(picture, thick + 2, BLACK, false);
+        turned.draw(picture, thick, color_of(record), is_doubtful);
+        return;
+    }
+    outline(picture, &bbox, thick, thick + 1, BLACK);
+    outline(picture, &bbox, 0, thick, color_of(record));
+    if is_doubtful {
+        dashes(picture, &bbox, thick, BLACK);
+    }
+}
+
+/// The corners of a turned box.
+struct Turned([(f32, f32); 4]);
+
+impl Turned {
+    fn new(picture: &RgbImage, corners: [f64; 8]) -> Self {
+        // Far corners would take long to draw.
+        let far = 4.0 * f64::from(picture.width().max(picture.height()));
+        Self(std::array::from_fn(|i| {
+            (corners[2 * i].clamp(-far, far) as f32, corners[2 * i + 1].clamp(-far, far) as f32)
+        }))
+    }
+
+    fn draw(&self, picture: &mut RgbImage, thick: i32, ink: Rgb<u8>, dashed: bool) {
+        for (i, from) in self.0.into_iter().enumerate() {
+            let to = self.0[(i + 1) % 4];
+            let length = (to.0 - from.0).hypot(to.1 - from.1);
+            let parts = if dashed { (length / (3 * thick) as f32).ceil().max(1.0) as usize } else { 1 };
+            let at = |k: usize| {
+                let share = k as f32 / parts as f32;
+                (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share)
+            };
+            (0..parts).step_by(2).for_each(|k| line(picture, at(k), at(k + 1), thick, ink));
+        }
     }
 }
 

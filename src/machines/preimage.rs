@@ -7,6 +7,7 @@
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
 use super::Novelty;
+use crate::cancel;
 use crate::error::Result;
 use crate::kernels::{Kernel, cross_gram};
 
@@ -31,6 +32,7 @@ pub fn denoise(subspace: &Novelty, sigma: f64, train: ArrayView2<f64>, noisy: Ar
     let projections = subspace.embedding.transform(cross.view())?;
     let mut clean = noisy.to_owned();
     for (i, mut row) in clean.outer_iter_mut().enumerate() {
+        cancel::check()?;
         // P φ(x) = mean + Σ βₖ vₖ, in coefficients over the training samples.
         let mut gamma = subspace.embedding.coefficients.dot(&projections.row(i));
         gamma += 1.0 / train.nrows() as f64;

@@ -119,8 +119,7 @@ impl Machine for Svm {
         }
         Err(Error::Samples {
             reason: format!(
-                "the support vector machine did not converge in {} steps: the kernel values are too large for its c: \
-                 lower it, scale them, or allow more (max-steps)",
+                "the support vector machine did not converge in {} steps: scale the features, lower C, or allow more steps",
                 self.0.max_steps
             ),
         })

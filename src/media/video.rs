@@ -686,6 +686,19 @@ mod tests {
     }
 
     #[test]
+    fn passwords_are_not_shown() {
+        for (given, shown) in [
+            ("rtsp://admin:secret@host:554/a@b", "rtsp://host:554/a@b"),
+            ("http://host/a?mail=me@home", "http://host/a?mail=me@home"),
+            ("admin:secret@clip.mp4", "admin:secret@clip.mp4"),
+        ] {
+            assert_eq!(without_user(given), shown);
+        }
+        let error = Input::new(Path::new("rtsp://me:secret@host/a")).error("rtsp://me:secret@host/a: refused".into());
+        assert_eq!(error.to_string(), "rtsp://host/a: rtsp://host/a: refused");
+    }
+
+    #[test]
     fn tells_files_cameras_and_addresses() {
         let kind = |text: &str| Input::new(Path::new(text)).kind;
         assert_eq!(

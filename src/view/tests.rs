@@ -9,7 +9,7 @@ use super::state::{Status, Wants};
 use super::*;
 use crate::export::FrameRecord;
 use crate::frame::Channels;
-use crate::media::{Demand, Info, Prefetch, Source, Span, Stream};
+use crate::media::{Demand, Info, Item, Prefetch, Source, Span, Stream};
 use crate::run::{Session, Step};
 use crate::synth::{Scene, SceneParams};
 use crate::tracker::Tracker;
@@ -22,12 +22,14 @@ struct Scenery {
     info: Info,
     /// How long each frame takes, by the position where its stream begins.
     lasts: fn(usize) -> Duration,
+    /// The position of a frame that cannot be read, with which each stream ends.
+    broken: usize,
 }
 
 impl Scenery {
     fn folder() -> Self {
         let info = Info { name: "scenery".into(), length: Some(FRAMES), ..Info::default() };
-        Self { scene: scene(), info, lasts: |_| Duration::ZERO }
+        Self { scene: scene(), info, lasts: |_| Duration::ZERO, broken: usize::MAX }
     }
 
     fn camera() -> Self {
@@ -50,8 +52,12 @@ impl Source for Scenery {
 
     fn stream(&self, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Stream> {
         let frames = self.scene.stream(Span { last: span.last.or(Some(FRAMES)), ..span }, demand, cancel)?;
-        let lasts = (self.lasts)(span.first);
-        Ok(Box::new(frames.inspect(move |_| std::thread::sleep(lasts))))
+        let (lasts, broken) = ((self.lasts)(span.first), self.broken);
+        let frames = frames.inspect(move |_| std::thread::sleep(lasts)).take_while(move |item| item.position <= broken);
+        Ok(Box::new(frames.map(move |item| match item.position == broken {
+            true => Item::numbered(broken, None, Err(Error::io("scenery", std::io::ErrorKind::Other.into())), 0.0),
+            false => item,
+        })))
     }
 }
 
@@ -403,6 +409,19 @@ fn a_seek_beyond_an_unknown_end_shows_the_last_frame() {
     seat.step(200, FRAMES);
     let Status { newest, oldest, .. } = status(&seat);
     assert_eq!((oldest, newest), (FRAMES - 5, FRAMES));
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn a_video_that_breaks_off_is_not_complete() {
+    let seat = seat_of(Scenery { broken: 12, ..Scenery::video() }, MAX_CACHE_BYTES);
+    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
+    seat.command(Command::Play);
+    seat.stands_at(12);
+    let Status { last, said, .. } = status(&seat);
+    assert!(last == Some(12) && said.1.contains("frame 12 is the last one: it cannot be read"), "{said:?}");
+    let summary = document(&seat)["summary"].clone();
+    assert!(summary["completed"] == false && summary["error"].as_str().unwrap().contains("scenery"), "{summary}");
     seat.view.close().unwrap();
 }
 

@@ -262,6 +262,30 @@ fn a_range_beyond_the_end_is_named() {
 }
 
 #[test]
+fn frames_of_another_size_are_skipped_one_by_one() {
+    let place = place(2);
+    let of = |size: &str, d: f64, name: &str| {
+        let picture = format!("-f lavfi -i testsrc2=size={size}:rate=25:d={d} -c:v mjpeg -q:v 2 -f mjpeg {name}");
+        ffmpeg(&place.path(""), &picture)
+    };
+    if !(of("160x120", 0.4, "a") && of("80x60", 0.08, "b") && of("160x120", 0.4, "c")) {
+        return;
+    }
+    let all = ["a", "b", "c"].map(|name| fs::read(place.path(name)).unwrap()).concat();
+    fs::write(place.path("sizes.mjpeg"), all).unwrap();
+    let track = || {
+        let mut command = run([place.path("sizes.mjpeg")]);
+        command.args(["--init", INIT, "-p", "fast", "--json"]).arg(place.path("a.json"));
+        command
+    };
+    track().assert().code(1).stderr(contains("frame 11").and(contains("80x60")));
+    track().arg("--skip-bad-frames").assert().success().stderr(contains("frame 12"));
+    let document = place.json("a.json");
+    let summary = &document["summary"];
+    assert_eq!((&summary["frames"], &summary["states"]["missing"]), (&22.into(), &2.into()), "{summary}");
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn the_newest_frames_do_not_wait_for_a_slow_reader() {
     let place = place(6);

@@ -1,6 +1,6 @@
 """Kernel machines with scikit-learn's conventions, over arrays or precomputed Gram matrices.
 
-They need scikit-learn: `pip install ".[machines]"` in a clone of kcf-track.
+They need scikit-learn 1.6 or newer: `pip install "kcf-track[machines]"`, or `".[machines]"` in a clone.
 
 | class | machine | methods |
 | --- | --- | --- |
@@ -28,9 +28,9 @@ Examples:
 """
 
 try:
-    import sklearn  # noqa: F401
+    from sklearn.utils.validation import validate_data  # noqa: F401
 except ImportError as error:
-    message = "kcf_track.machines needs scikit-learn: pip install '.[machines]' in a clone of kcf-track"
+    message = "kcf_track.machines needs scikit-learn 1.6 or newer: pip install 'scikit-learn>=1.6'"
     raise ImportError(message) from error
 
 from ._estimators import (

@@ -67,7 +67,7 @@ class SVM(_Weighted):
         *,
         balance: bool = True,
         tolerance: float = 1e-3,
-        max_steps: int = 100_000,
+        max_steps: int = 10_000_000,
         multiclass: str = "ovo",
         kernel: str = "gaussian",
         sigma: float = 1.0,

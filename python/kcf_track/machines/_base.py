@@ -7,6 +7,7 @@ import json
 import math
 import numbers
 import operator
+import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -33,6 +34,13 @@ def atomic(fit):
     return fitted
 
 
+KERNELS = """
+    `kernel` is `gaussian` (bandwidth `sigma`), `polynomial` (`offset`, `degree`), `linear` or `precomputed`. Squared
+    distances and inner products are divided by the number of features: scikit-learn's `gamma` is
+    `1 / (sigma**2 * n_features)`.
+    """
+
+
 class KernelMachine(BaseEstimator):
     """An estimator that is fitted to a Gram matrix."""
 
@@ -44,6 +52,10 @@ class KernelMachine(BaseEstimator):
     _fixed = {}
     #: The indices of samples with a weight, where some have none.
     _kept = None
+
+    def __init_subclass__(cls, **keywords):
+        super().__init_subclass__(**keywords)
+        cls.__doc__ = f"{cls.__doc__ or ''}\n{KERNELS}"
 
     def _set_kernel(self, kernel, sigma, offset, degree):
         """Store the parameters of a kernel."""
@@ -200,6 +212,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self.heads_ = self._made(
             _native.fit, self._settings(), kernel, X, numbers.tolist(), weights.tolist(), pairs=self._pairs
         )
+        if not all(head.needs_own or head.alpha.any() for head in self.heads_):
+            message = "this kernel does not tell the classes apart: scale the features, or take another kernel"
+            warnings.warn(message, UserWarning, stacklevel=3)
         return X, numbers
 
     def decision_function(self, X):

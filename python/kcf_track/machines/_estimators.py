@@ -39,7 +39,7 @@ class SVM(KernelClassifier):
         *,
         balance=True,
         tolerance=1e-3,
-        max_steps=100_000,
+        max_steps=10_000_000,
         multiclass="ovo",
         kernel="gaussian",
         sigma=1.0,

@@ -58,6 +58,14 @@ fn boxes_have_the_colours_of_their_states() {
     assert!((60..80).any(|y| *picture.get_pixel(99, y) == BLACK), "a lost target is dashed");
     assert!((60..80).all(|y| *picture.get_pixel(19, y) == first));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "a picture and the index");
+
+    // A square that stands on a corner.
+    let polygon = Some([60.0, 40.0, 80.0, 60.0, 60.0, 80.0, 40.0, 60.0]);
+    let turned = [FrameRecord { polygon, ..record(BBox::new(46.0, 46.0, 28.0, 28.0)) }];
+    overlay(folder.path(), &FrameResult { pixels, ..FrameResult::new(&run, &turned) }).unwrap();
+    let picture = opened(&folder.path().join("0002.png"));
+    assert_eq!((*picture.get_pixel(50, 50), *picture.get_pixel(60, 80)), (ink(State::Tracking), ink(State::Tracking)));
+    assert_eq!(*picture.get_pixel(73, 46), Rgb([40; 3]), "no upright box");
 }
 
 #[test]
