@@ -17,7 +17,7 @@ use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::export::{Exports, Given, Journal, LostSpan, Run, SourceRecord, StateCounts, Summary, TargetRecord};
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span};
-use crate::run::{Cause, End, Halt, OneSided, Passes, Pilot, Session, Step, Watch};
+use crate::run::{Cause, Halt, OneSided, Passes, Pilot, Session, Step, Watch};
 use crate::tracker::{Evidence, Tracker, check_start};
 
 /// The arguments of a run, and what was made of them.
@@ -70,17 +70,17 @@ impl RunConfig<'_> {
         let start = |path| Control::start(path, self.pilot(), self.quit.clone());
         let control = self.args.commands.as_deref().map(start).transpose()?;
         let unchecked = Some(&self.targets[..]);
-        let mut writer = Writer { journal, progress, cancel, control, unchecked, refused: None, last: 0, skipped: 0 };
+        let mut writer = Writer { journal, progress, control, unchecked, refused: None, last: 0, skipped: 0 };
         let ended = session.run(frames, &mut writer);
         writer.warn_of_refusals();
         let Writer { mut journal, progress, refused, last, .. } = writer;
         let result = match ended {
             Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
-            Ok(_) if cancel.is_cancelled() => Err(Failure::Interrupted),
-            Ok(End::Complete) if last == 0 && !self.quit.is_cancelled() => {
+            Ok(()) if cancel.is_cancelled() => Err(Failure::Interrupted),
+            Ok(()) if last == 0 && !self.quit.is_cancelled() => {
                 Err(no_frame(self.source.info(), self.span, self.args.range.start.is_some()))
             }
-            Ok(End::Complete | End::Stopped) => match session.waiting().next() {
+            Ok(()) => match session.waiting().next() {
                 Some((target, start)) => Err(Failure::failed(format!(
                     "target {} never began: the frames end before frame {start}",
                     self.targets[target].id
@@ -200,7 +200,6 @@ const MAX_SKIPPED: usize = 10;
 struct Writer<'a, 'w> {
     journal: Journal<'a>,
     progress: &'w mut Progress,
-    cancel: &'w CancelToken,
     control: Option<Control>,
     /// Targets whose boxes were not yet compared with the frame's size.
     unchecked: Option<&'w [TargetRecord]>,
@@ -234,10 +233,6 @@ impl Writer<'_, '_> {
 }
 
 impl Watch<Pilot> for Writer<'_, '_> {
-    fn wants_to_stop(&mut self) -> bool {
-        self.cancel.is_cancelled()
-    }
-
     fn step(&mut self, step: &Step<'_, Pilot>) -> Result<(), Error> {
         self.last = step.item.position;
         self.check_targets(step.item)?;

@@ -39,4 +39,4 @@ pub(crate) use offline::{OneSided, Passes};
 pub(crate) use session::Pilot;
 pub use session::{Cause, Follower, Outcome, Session};
 #[cfg(feature = "files")]
-pub use session::{End, Halt, Step, Watch};
+pub use session::{Halt, Step, Watch};

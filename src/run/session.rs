@@ -366,25 +366,9 @@ impl<F: Follower> Step<'_, F> {
     }
 }
 
-/// How a session ended.
-#[cfg(feature = "files")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// After the last frame.
-    Complete,
-    /// By its watcher.
-    Stopped,
-}
-
-/// Watches a session and tells it when to stop. A closure that takes steps is one.
+/// Watches a session. A closure that takes steps is one.
 #[cfg(feature = "files")]
 pub trait Watch<F> {
-    /// Whether to stop before the next frame is taken, so that a caller who resumes misses no frame. The session calls
-    /// it between frames only: not before the first, and not while it waits.
-    fn wants_to_stop(&mut self) -> bool {
-        false
-    }
-
     /// A frame is done.
     ///
     /// # Errors
@@ -411,23 +395,16 @@ impl<F, W: FnMut(&Step<'_, F>) -> Result<()>> Watch<F> for W {
 
 #[cfg(feature = "files")]
 impl<F: Follower> Session<F> {
-    /// Takes the frames of a stream until it ends or the watcher stops it. To continue after a stop, pass the same
-    /// stream by reference.
+    /// Takes the frames of a stream until it ends.
     ///
     /// # Errors
     /// The first error of a frame (unless [`Session::skip_bad_frames`]), of a target, or of the watcher.
-    pub fn run(&mut self, frames: impl IntoIterator<Item = Item>, watch: &mut impl Watch<F>) -> Result<End, Halt> {
-        let mut frames = frames.into_iter();
-        let mut begun = false;
-        loop {
-            if begun && watch.wants_to_stop() {
-                return Ok(End::Stopped);
-            }
-            let Some(item) = frames.next() else { return Ok(End::Complete) };
-            begun = true;
+    pub fn run(&mut self, frames: impl IntoIterator<Item = Item>, watch: &mut impl Watch<F>) -> Result<(), Halt> {
+        for item in frames {
             watch.before(self, &item);
             self.take(item, watch)?;
         }
+        Ok(())
     }
 
     /// Gives an item to all targets, and their outcomes to the watcher.
