@@ -48,7 +48,7 @@ impl RunConfig<'_> {
     /// of all frames.
     ///
     /// # Errors
-    /// What kept the run from doing what was asked.
+    /// The first error that ends the run.
     pub fn run<'f>(
         &'f self,
         exports: Exports,

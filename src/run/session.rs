@@ -499,7 +499,7 @@ impl Cause {
     }
 }
 
-/// What ended a session; a watcher's error stands for itself.
+/// The message of the error that ended a session. A watcher's error names no frame.
 #[cfg(feature = "files")]
 fn told(position: usize, path: Option<&Path>, cause: &Cause) -> String {
     match cause {

@@ -257,7 +257,7 @@ impl FilterSearch {
     }
 }
 
-/// What a step has used and found, to look at: planes `[row][column]` of cells.
+/// The input and the result of one step, as planes `[row][column]` of cells, for a person to look at.
 #[cfg(feature = "cli")]
 #[derive(Debug)]
 pub(crate) struct FilterSnapshot {

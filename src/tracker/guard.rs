@@ -136,7 +136,7 @@ mod tests {
     const AWAY: (f64, f64) = (190.0, 140.0);
     /// More search areas than the pictures have.
     const ALL_TILES: usize = 30;
-    /// What a threshold lies beside a score.
+    /// The distance of a threshold from a score.
     const HAIR: f64 = 1e-3;
 
     fn picture(corner: (f64, f64)) -> Picture {

@@ -85,7 +85,7 @@ fn a_target_becomes_no_smaller_and_no_larger_than_its_limits() {
     }
 }
 
-/// What is learned is the target as large as it was found to be, in the patch that was cut before that was known.
+/// The patch is cut before the new size is known; the target is learned from it at the new size.
 #[test]
 fn a_target_that_has_grown_is_learned_at_its_new_size() {
     // Nothing of the first picture is left after one more.

@@ -293,7 +293,7 @@ fn where_no_window_is_better_the_target_has_not_moved() {
     assert_eq!([true, false].map(|near| search.best(near).place), [(1, 2); 2]);
 }
 
-/// What becomes background are the windows that score at least as high as all eight around them, and lie apart.
+/// Background is learned from windows that score at least as high as all eight around them and lie apart.
 #[test]
 fn distractors_are_the_maxima_of_their_neighbourhoods() {
     let mut search = search(MachineKind::Svm, |p| p.hard_negatives = 1000);
