@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sized
@@ -112,7 +113,8 @@ def open_source(
     if 0 < len(shape) < 3 or (len(shape) == 3 and shape[2] <= 4):
         raise TypeError("a source is several frames, and this array is one: pass a list of frames, or use Tracker")
     if isinstance(source, (str, os.PathLike)) or _is_number(source) or _are_paths(source):
-        path = "" if _are_paths(source) else str(source)
+        # A password must stand in no file.
+        path = "" if _are_paths(source) else re.sub(r"^([\w+.-]+://)[^/?#]*@", r"\1", str(source))
         named: Any = source
         source = Source(named)
     begin = targets.start if targets is not None and start is None else start

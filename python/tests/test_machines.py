@@ -176,8 +176,9 @@ except KeyboardInterrupt:
 
 def test_classes_that_a_kernel_cannot_tell_apart_are_warned_of():
     x = np.array([[1e6, 0.0], [1e6, 1e-9], [1e6, 2e-9], [1e6, 3e-9]])
-    with pytest.warns(UserWarning, match="scale the features"):
+    with pytest.warns(UserWarning, match="scale the features") as warned:
         machines.SLEM(kernel="polynomial").fit(x, [0, 0, 1, 1])
+    assert warned[0].filename == __file__
 
 
 def test_principal_components_remove_noise(digits):

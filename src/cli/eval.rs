@@ -173,7 +173,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
 fn check_folder(folder: &Path, resume: bool) -> Result<(), Failure> {
     let refused = |expected: &str| Err(Error::parameter("out", folder.display(), expected).into());
     match fs::read_dir(folder) {
-        // An evaluation that ended before its first run leaves its document alone.
+        // An evaluation that ended before its first run leaves only its document.
         Ok(mut entries) => match (
             entries.any(|entry| entry.map_or(true, |entry| entry.file_name() != EVALUATION)),
             folder.join(EVALUATION).is_file(),

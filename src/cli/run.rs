@@ -177,7 +177,8 @@ impl RunConfig<'_> {
             Cause::Target { error, .. } if first && self.last_given.is_some() => {
                 Failure::usage(format!("--init: {error}"))
             }
-            Cause::Frame(Error::Sequence { .. }) if self.args.skip_bad_frames || self.source.info().live => {
+            // Nothing follows, unless ffmpeg can go on with a file, whose sound it reads too.
+            Cause::Frame(Error::Sequence { .. }) if self.args.skip_bad_frames || self.source.info().sound.is_none() => {
                 Failure::Failed(message)
             }
             Cause::Frame(_) if !first && self.args.skip_bad_frames => {
@@ -185,7 +186,7 @@ impl RunConfig<'_> {
             }
             Cause::Frame(_) if !first => Failure::failed(format!("{message}; --skip-bad-frames goes on without it")),
             // A recording that begins between two keyframes.
-            Cause::Frame(Error::Sequence { .. }) if self.source.info().expected_length.is_some() => {
+            Cause::Frame(Error::Sequence { .. }) => {
                 Failure::failed(format!("{message}; --skip-bad-frames begins with the first that can be read"))
             }
             Cause::Frame(_) | Cause::Target { .. } => Failure::Failed(message),
@@ -254,7 +255,7 @@ impl Watch<Pilot> for Writer<'_, '_> {
         match self.skipped {
             ..=MAX_SKIPPED => self.progress.warn(&format!("{message} (skipped)")),
             _ if self.skipped == MAX_SKIPPED + 1 => {
-                self.progress.warn("more frames are skipped, their state is missing")
+                self.progress.warn("further skipped frames are not named; their state is `missing`")
             }
             _ => {}
         }

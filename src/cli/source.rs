@@ -8,13 +8,12 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::Failure;
-use super::targets::{Targets, frame_size};
-use crate::bbox::BBox;
+use super::targets::Targets;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::export::TargetRecord;
 use crate::frame::Channels;
-use crate::media::{self, Info, OpenOptions, Source, Span, Truth, local};
+use crate::media::{self, Info, OpenOptions, Source, Span, Truth, local, without_user};
 use crate::tracker;
 
 /// Tolerance of `--start` and `--end` in seconds, since users write times with few digits.
@@ -42,9 +41,10 @@ pub fn open(
         opened => opened,
     };
     match opened {
-        Ok(_) if !is_beside && !path.is_dir() => {
-            Err(Failure::usage(format!("--truth needs a folder of images, not {}", given.display())))
-        }
+        Ok(_) if !is_beside && !path.is_dir() => Err(Failure::usage(format!(
+            "--truth needs a folder of images, not {}",
+            without_user(&given.to_string_lossy())
+        ))),
         Ok(source) => Ok((source.into(), warnings)),
         Err(Error::Io { path: missing, source }) if missing == path && source.kind() == ErrorKind::NotFound => {
             Err(Failure::usage(format!("{}: no such folder or file", missing.display())))
@@ -160,8 +160,12 @@ fn times(source: &dyn Source, until: f64, cancel: &CancelToken) -> Result<Vec<f6
     if let Some(known) = source.times(until, cancel) {
         return Ok(known);
     }
-    for item in source.stream(Span::default(), Channels::Luma.into(), cancel)?.take_while(|item| item.frame.is_ok()) {
-        let time = item.timestamp.ok_or_else(|| wrong("its frames have no times"))?;
+    for item in source.stream(Span::default(), Channels::Luma.into(), cancel)? {
+        if matches!(item.frame, Err(Error::Sequence { .. })) {
+            break;
+        }
+        let skipped = times.last().copied().filter(|_| item.frame.is_err());
+        let time = item.timestamp.or(skipped).ok_or_else(|| wrong("its frames have no times"))?;
         times.push(time);
         if time >= until {
             break;
@@ -189,11 +193,6 @@ pub fn warnings(
         let name = if targets.len() > 1 { format!(" of target {}", target.id) } else { String::new() };
         let small = target.boxes().find_map(|(_, bbox)| tracker::too_small(&bbox));
         all.extend(small.map(|text| format!("the box{name} {text}; enlarge the images")));
-        let beyond =
-            |b: &BBox| b.w > b.x && b.h > b.y && frame_size(info).is_some_and(|size| looks_like_corners(b, size));
-        if target.boxes().next().is_some_and(|(_, bbox)| beyond(&bbox)) {
-            all.push(format!("the box{name} reaches beyond the frame; --init-format xyxy takes two corners"));
-        }
     }
     all.extend(wanted.warning.clone());
     if !wanted.is_empty() {
@@ -208,12 +207,6 @@ pub fn warnings(
         }
     }
     all
-}
-
-/// Whether a box that reaches beyond a frame of `size` lies within it if its numbers are two corners.
-fn looks_like_corners(&BBox { x, y, w, h }: &BBox, (width, height): (usize, usize)) -> bool {
-    let (width, height) = (width as f64, height as f64);
-    (x + w > width || y + h > height) && w <= width && h <= height
 }
 
 /// Why a run has no frame. `by_start` says that `--start` gave the first one.

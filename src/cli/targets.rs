@@ -64,10 +64,20 @@ impl TargetArgs {
             let bbox = self.init_format.to_bbox(given.numbers);
             let bbox = bbox.map_err(|error| Failure::usage(format!("--init: {error}")))?;
             all.wanted.push(TargetRecord::new(id, given.frame.unwrap_or(0), bbox));
+            let [x, y, right, bottom] = given.numbers;
+            let inside = |(w, h): (usize, usize)| right <= w as f64 && bottom <= h as f64;
+            let beyond = |(w, h): (usize, usize)| x + right > w as f64 || y + bottom > h as f64;
+            if self.init_format == BoxFormat::Xywh
+                && (right > x && bottom > y)
+                && frame_size(info).is_some_and(|size| inside(size) && beyond(size))
+            {
+                all.warning = Some("the box reaches beyond the frame; --init-format xyxy takes two corners".into());
+            }
         }
         if let Some(path) = &self.init_file {
             let file = read_file(path, self.init_format, info)?;
-            (all.named, all.warning, all.parameters) = (file.named, file.warning, file.parameters);
+            (all.named, all.parameters) = (file.named, file.parameters);
+            all.warning = file.warning.or(all.warning);
             for target in file.wanted {
                 if all.wanted.iter().any(|other| other.id == target.id) {
                     let reason = format!("two targets have the id {} (those of --init are 1, 2, …)", target.id);
@@ -137,7 +147,7 @@ fn parse_numbers(text: &str) -> Result<[f64; 4], String> {
     let separator = if text.contains(',') { "," } else { " " };
     let parts = text.trim().split(separator).map(str::trim).filter(|part| separator == "," || !part.is_empty());
     let numbers = parts
-        .map(|part| part.parse::<f64>().map_err(|_| format!("`{part}` is not a number; as in 10,20,30,40, in pixels")))
+        .map(|part| part.parse::<f64>().map_err(|_| format!("`{part}` is not a number; write 10,20,30,40, in pixels")))
         .collect::<Result<Vec<_>, _>>()?;
     let numbers: [f64; 4] = numbers
         .try_into()
@@ -155,7 +165,7 @@ pub struct Targets {
     wanted: Vec<TargetRecord>,
     /// Whether outputs tell them apart by their ids.
     pub named: bool,
-    /// Why their document may be of another source.
+    /// Why their document may be of another source, or their boxes of another format.
     pub warning: Option<String>,
     /// The settings of their document; null without one.
     pub parameters: Value,
@@ -219,7 +229,7 @@ fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Targets, Fai
 
 fn parse_row(line: &str, format: BoxFormat) -> Result<TargetRecord, String> {
     let words = line.splitn(8, ',').map(str::trim);
-    if words.clone().any(|word| word.matches('"').count() % 2 == 1) {
+    if words.clone().any(|word| word.starts_with('"') && (word.len() < 2 || !word.ends_with('"'))) {
         return Err(format!("`{line}`: a class or name in quotes must have no comma"));
     }
     let words: Vec<&str> = words.map(|word| word.trim_matches('"')).collect();

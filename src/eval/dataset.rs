@@ -147,12 +147,14 @@ impl LabelledSequence {
         if !truth.iter().skip(1).flatten().any(BBox::is_valid) {
             return Err(wrong("the truth ends with the first frame, so there is nothing to score"));
         }
-        // OTB itself says where its sequences begin and end.
-        if first > 0 && sequence.otb().is_none() {
+        // OTB itself says where its sequences begin and end, and targets of MOT come and go.
+        let has_end =
+            sequence.otb().is_none() && !info.truth_path.as_ref().is_some_and(|path| path.ends_with("gt/gt.txt"));
+        if first > 0 && has_end {
             warnings.push(format!("{name}: the first {first} images have no label and are not evaluated"));
         }
         let end = rows.iter().rposition(Option::is_some).map_or(0, |at| at + 1);
-        if end < truth.len() {
+        if end < truth.len() && has_end {
             warnings.push(format!("{name}: the last {} images have no label and are not evaluated", truth.len() - end));
         }
         if let Some(BBox { w, h, .. }) = truth.iter().flatten().next().filter(|start| is_too_small(start)) {
@@ -256,8 +258,10 @@ fn folder_name(folder: &Path) -> String {
 fn targets(folder: &Path) -> Vec<(String, Option<u32>)> {
     let name = folder_name(folder);
     let known: Vec<_> = otb::all().iter().filter(|s| s.name.eq_ignore_ascii_case(&name)).collect();
-    let numbered: Vec<u32> = numbered_truths(folder).into_iter().map(|(target, _)| target).collect();
-    let several = if numbered.is_empty() { mot_targets(folder) } else { numbered };
+    let several: Vec<u32> = numbered_truths(folder).into_iter().map(|(target, _)| target).collect();
+    if let (true, counted @ [_, _, ..]) = (several.is_empty(), &mot_targets(folder)[..]) {
+        return counted.iter().map(|&n| (format!("{name}-{n}"), Some(n))).collect();
+    }
     match (&known[..], &several[..]) {
         // Only the second file of Human4 has boxes.
         ([one], several) => vec![(name, one.target.filter(|target| several.contains(target)))],

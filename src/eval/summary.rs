@@ -249,10 +249,10 @@ pub(super) fn summarize<'a>(
         differences.extend(trackers[i + 1..].iter().map(|worse| difference(better, worse)));
     }
     for tracker in &trackers {
-        let (n, all) = (tracker.sequences.len(), sequences.len());
-        if trackers.iter().any(|other| other.sequences.len() > n) {
-            let name = &tracker.name;
-            warnings.push(format!("{name} has scores of {n} of {all} sequences, so its means are of other sequences"));
+        if trackers.iter().any(|other| other.sequences.keys().ne(tracker.sequences.keys())) {
+            let (name, n, all) = (&tracker.name, tracker.sequences.len(), sequences.len());
+            warnings
+                .push(format!("{name} has scores of {n} of {all} sequences: means of other sequences do not compare"));
         }
     }
     left_out.sort();

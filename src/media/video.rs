@@ -79,7 +79,10 @@ impl Video {
         let probe = Probe::new(&input, limits)?;
         let live = input.kind != Kind::File;
         let info = Info {
-            name: input.path.file_stem().unwrap_or(input.path.as_os_str()).to_string_lossy().into_owned(),
+            name: {
+                let shown = input.shown();
+                shown.file_stem().unwrap_or(shown.as_os_str()).to_string_lossy().into_owned()
+            },
             expected_length: probe.frames.filter(|_| !live),
             rate: probe.rate,
             size: Some(probe.size),
@@ -139,10 +142,10 @@ impl Video {
         (before.0 < here.0).then(|| f64::midpoint(seconds(before), seconds(here)))
     }
 
-    /// The times of the frames whose packets are in `interval`, as ffprobe's `-read_intervals` has it, without decoding;
-    /// `None` where packets do not tell them.
+    /// The times of the frames whose packets are in `interval` (of ffprobe's `-read_intervals`), without decoding; `None`
+    /// where packets do not tell them.
     fn packet_times(&self, interval: &str, cancel: &CancelToken) -> Option<Vec<Time>> {
-        let entries = "packet=pts,flags:stream=codec_name,time_base:format=start_time";
+        let entries = "packet=pts,dts,flags:stream=codec_name,time_base:format=start_time";
         let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
         let arguments = ["-of", "compact", "-read_intervals", interval, "-show_entries", entries];
         let text = ffprobe(&self.input, limits, &arguments).ok()?;
@@ -157,6 +160,10 @@ impl Video {
         if let Some(side) = demand.side.filter(|&side| longest > side) {
             let [width, height] = [width, height].map(|length| (length * side / longest).max(1));
             (form, pixels, filter) = (Form::Rgb(width, height), "rgb24", format!(",scale={width}:{height}:flags=area"));
+        }
+        if self.lenient && demand.side.is_none() {
+            // A frame of another size has as many bytes, and is left out by itself.
+            filter += &format!(",scale={width}:{height}");
         }
         let live = self.info.live;
         let mut command = ffmpeg::command("ffmpeg");
@@ -177,13 +184,14 @@ impl Video {
         // frame numbers, because ffmpeg would refuse two frames that are closer than the nominal rate.
         let before = span.first.saturating_sub(1);
         let begun = if seek.is_some() { before } else { 0 };
-        let filters = format!("showinfo=checksum=0,select=gte(n\\,{}){filter}", before - begun);
+        // A new size starts the filters anew, and `select` would leave out as many frames again.
+        let left_out = if self.lenient { 0 } else { before - begun };
+        let filters = format!("showinfo=checksum=0,select=gte(n\\,{left_out}){filter}");
         command.args(["-map", "0:V:0", "-vf", &filters, "-bsf:v", "setts=ts=N"]);
         command.args(ffmpeg::passthrough(self.probe.version)).args(["-pix_fmt", pixels]);
-        // Scaled, a frame of another size is left out by itself.
-        command.args(["-autoscale", if self.lenient { "1" } else { "0" }]);
+        command.args(["-autoscale", "0"]);
         if let Some(last) = span.last.filter(|&last| last <= MAX_FRAMES) {
-            command.args(["-frames:v", &last.saturating_sub(before).to_string()]);
+            command.args(["-frames:v", &last.saturating_sub(begun + left_out).to_string()]);
         }
         command.args(["-f", "rawvideo", "pipe:1"]);
         let (sender, logs) = channel();
@@ -464,8 +472,13 @@ fn packet_times(text: &str) -> Option<Vec<Time>> {
         let (pts, flags) = (field(line, "pts=")?.parse::<i64>().ok()?, field(line, "flags=")?);
         (!flags.contains('D')).then_some((pts.saturating_sub(start), flags.starts_with('K')))
     };
-    let mut packets =
-        text.lines().filter(|line| line.starts_with("packet|")).map(packet).collect::<Option<Vec<_>>>()?;
+    let lines = || text.lines().filter(|line| line.starts_with("packet|"));
+    // Two recordings in one file, whose times ffmpeg shifts.
+    let order = lines().filter_map(|line| field(line, "dts=")?.parse::<i64>().ok());
+    if !order.is_sorted() {
+        return None;
+    }
+    let mut packets = lines().map(packet).collect::<Option<Vec<_>>>()?;
     packets.sort_unstable();
     // Pictures before the first keyframe lack their references.
     let distinct = packets.windows(2).all(|pair| pair[0].0 < pair[1].0);
@@ -528,7 +541,8 @@ impl Frames {
     fn frame(&mut self) -> Result<Option<(Option<Decoded>, Option<f64>)>> {
         let Some(out) = &mut self.out else { return Ok(None) };
         let (form, position, demand, logs) = (self.form, self.read + 1, self.demand, &self.logs);
-        let read = || match position < self.span.first {
+        let (early, lenient) = (position < self.span.first, self.video.lenient);
+        let read = || match early && !lenient {
             true => Ok(logs.recv().ok().map(|log| (None, Some(log)))),
             false => Ok(form.read(out, demand)?.map(|decoded| (Some(decoded), logs.recv_timeout(LOG_TIMEOUT).ok()))),
         };
@@ -544,8 +558,10 @@ impl Frames {
         match got {
             Ok(Some((decoded, log))) => {
                 self.read = position;
-                let time = self.check_log(log)?;
-                Ok(Some((decoded, time)))
+                match self.check_log(log) {
+                    Err(Error::FrameSize { .. }) if early && lenient => Ok(Some((None, None))),
+                    time => Ok(Some((decoded.filter(|_| !early), time?))),
+                }
             }
             ended => {
                 // If ffmpeg failed, its own message is the reason, unless the size has changed.
@@ -594,15 +610,21 @@ impl Frames {
         if let Some(got) = log.size.filter(|got| *got != expected) {
             return Err(Error::FrameSize { expected, got });
         }
-        // Pixels of another format start the filters anew, and `select` would leave out as many frames again.
-        if self.span.first > self.begun + 1 && log.number.is_some_and(|number| number + self.begun + 1 != self.read) {
+        // So do pixels of another format.
+        if !self.video.lenient
+            && self.span.first > self.begun + 1
+            && log.number.is_some_and(|number| number + self.begun + 1 != self.read)
+        {
             let reason = format!("the format of its pixels changes in frame {}: begin with frame 1", self.read);
             return Err(self.video.input.error(reason));
         }
         let Some((count, tick)) = log.time else { return Ok(None) };
         // A stream that is joined in the middle begins with times in no order.
-        if self.video.info.live && self.newest.replace(count.max(self.newest.unwrap_or(i64::MIN))) >= Some(count) {
-            return Ok(None);
+        if self.video.info.live {
+            if self.newest >= Some(count) {
+                return Ok(None);
+            }
+            self.newest = Some(count);
         }
         let mut times = lock(&self.video.times);
         if self.begun == 0 && times.get(self.read - 1).is_some_and(|time| *time != (count, tick)) {
@@ -683,6 +705,8 @@ mod tests {
             assert_eq!(list(packets, stream), None, "{packets:?}");
         }
         assert_eq!(list(&[(50, "K__")], &stream.replace("h264", "vp8")), None);
+        let joined = [(50, 50), (52, 52), (54, 51)].map(|(pts, dts)| format!("packet|pts={pts}|dts={dts}|flags=K__\n"));
+        assert_eq!(packet_times(&format!("{}{stream}format|start_time=1.0\n", joined.concat())), None);
     }
 
     #[test]
@@ -694,6 +718,8 @@ mod tests {
         ] {
             assert_eq!(without_user(given), shown);
         }
+        let name = Input::new(Path::new("http://me:secret@host")).shown();
+        assert_eq!(name.file_stem().unwrap(), "host");
         let error = Input::new(Path::new("rtsp://me:secret@host/a")).error("rtsp://me:secret@host/a: refused".into());
         assert_eq!(error.to_string(), "rtsp://host/a: rtsp://host/a: refused");
     }

@@ -109,13 +109,15 @@ impl FrameCache {
                     self.begin(self.behind_newest())?;
                 }
                 Wait::End => {
+                    let error = self.kept(self.next.saturating_sub(1)).and_then(|item| item.frame.as_ref().err());
+                    if let Some(error) = error.filter(|_| self.info().images.is_empty()) {
+                        self.broken = Some(error.to_string());
+                    }
                     self.last = Some(self.next.saturating_sub(1));
                     self.stream = None;
                 }
                 Wait::Item(item) => {
                     let item = Arc::new(item);
-                    self.broken =
-                        item.frame.as_ref().err().filter(|_| self.info().images.is_empty()).map(Error::to_string);
                     self.next = item.position + 1;
                     self.newest = self.newest.max(item.position);
                     self.keep(&item);

@@ -414,7 +414,8 @@ fn a_seek_beyond_an_unknown_end_shows_the_last_frame() {
 
 #[test]
 fn a_video_that_breaks_off_is_not_complete() {
-    let seat = seat_of(Scenery { broken: 12, ..Scenery::video() }, MAX_CACHE_BYTES);
+    let frame = 96 * 72 + size_of::<crate::media::Item>();
+    let seat = seat_of(Scenery { broken: 12, ..Scenery::video() }, 4 * frame);
     seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
     seat.command(Command::Play);
     seat.stands_at(12);
@@ -422,6 +423,8 @@ fn a_video_that_breaks_off_is_not_complete() {
     assert!(last == Some(12) && said.1.contains("frame 12 is the last one: it cannot be read"), "{said:?}");
     let summary = document(&seat)["summary"].clone();
     assert!(summary["completed"] == false && summary["error"].as_str().unwrap().contains("scenery"), "{summary}");
+    seat.seek(2);
+    assert_eq!(document(&seat)["summary"], summary);
     seat.view.close().unwrap();
 }
 

@@ -103,6 +103,20 @@ fn extreme_boxes_are_tracked_or_refused() {
 }
 
 #[test]
+fn corners_in_the_place_of_a_size_are_warned_of() {
+    let place = place(2);
+    for (line, warned) in [
+        ("--init 100,60,150,110", true),
+        ("--init 100,60,70,70", false),
+        ("--init 100,60,170,110 --init-format xyxy", false),
+    ] {
+        let done = place.run(&format!("{line} -q")).assert().success();
+        assert_eq!(!done.get_output().stderr.is_empty(), warned, "{line}");
+    }
+    place.run("--init 40 30 24 32").assert().code(2).stderr(contains("--init 10,20,30,40"));
+}
+
+#[test]
 fn a_very_small_target_is_a_warning() {
     let place = place(3);
     place.run("--init 80,60,5,24 -q").assert().success().stderr(contains("the box is 5x24 pixels"));

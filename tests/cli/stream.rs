@@ -283,6 +283,9 @@ fn frames_of_another_size_are_skipped_one_by_one() {
     let document = place.json("a.json");
     let summary = &document["summary"];
     assert_eq!((&summary["frames"], &summary["states"]["missing"]), (&22.into(), &2.into()), "{summary}");
+    // A run that begins behind them counts them.
+    track().args(["--skip-bad-frames", "--start", "14"]).assert().success();
+    assert_eq!(place.json("a.json")["summary"]["frames"], 9);
 }
 
 #[test]

@@ -101,6 +101,7 @@ fn errors_of_targets_name_the_target() {
         ("none.csv", "id,frame,x,y,w,h\n".into()),
         ("swapped.csv", format!("id,frame,x,y,w,h,name,class\n1,1,{a},Ada,person\n")),
         ("short.csv", format!("id\n1,1,{a}\n")),
+        ("quoted.csv", format!("1,1,{a},\"red, big\",Ada\n")),
         ("names.csv", format!("1,1,{a},person,Ada\n1,5,{b},,Bob\n")),
         ("o.csv", "old".into()),
     ] {
@@ -111,6 +112,7 @@ fn errors_of_targets_name_the_target() {
         ("--init-file @far.csv", "target 9"),
         ("--init-file @swapped.csv", "id,frame,x,y,w,h,class,name"),
         ("--init-file @short.csv", "id,frame,x,y,w,h,class,name"),
+        ("--init-file @quoted.csv", "in quotes must have no comma"),
         ("--init-file @names.csv", "line 2: target 1 was Ada before and is Bob here"),
         ("--init-file @text.csv", "text.csv, line 1"),
         ("--init-file @none.csv", "none.csv"),

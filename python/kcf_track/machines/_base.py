@@ -214,7 +214,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         )
         if not all(head.needs_own or head.alpha.any() for head in self.heads_):
             message = "this kernel does not tell the classes apart: scale the features, or take another kernel"
-            warnings.warn(message, UserWarning, stacklevel=3)
+            warnings.warn(message, UserWarning, stacklevel=4)
         return X, numbers
 
     def decision_function(self, X):
