@@ -40,10 +40,10 @@ pub struct EvalArgs {
     presets: Vec<String>,
     /// Run the tracker with a preset and changes of it, under a name of its own; repeatable
     ///
-    /// As in --tracker wide=fast,search.background.padding=3.
+    /// As in --tracker wide=fast,search.background.padding=4.
     #[arg(long = "tracker", value_name = "NAME=PRESET,PATH=VALUE,…", value_parser = settings::pair)]
     named: Vec<(String, String)>,
-    /// TOML file of such trackers, a line each: wide = "fast,search.background.padding=3"
+    /// TOML file of such trackers, a line each: wide = "fast,search.background.padding=4"
     #[arg(long, value_name = "FILE")]
     trackers: Option<PathBuf>,
     /// Read the boxes of another tracker, one text file a sequence (OTB, GOT-10k, MOT); repeatable
@@ -81,7 +81,7 @@ Examples:
     kcf-track eval --data OTB --preset paper --preset paper-dcf --results SRDCF=results/SRDCF --out report
 
   Three settings of one preset in one report:
-    kcf-track eval --data OTB --tracker p2=fast --tracker p3=fast,search.background.padding=3 \
+    kcf-track eval --data OTB --tracker p3=fast --tracker p4=fast,search.background.padding=4 \
         --tracker svm=fast,detector=svm --out report
 
 A sequence or result that cannot be used is left out; the report is still written, and the exit code is 1.";

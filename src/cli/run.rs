@@ -80,7 +80,7 @@ impl RunConfig<'_> {
             Ok(()) if last == 0 && !self.quit.is_cancelled() => {
                 Err(no_frame(self.source.info(), self.span, self.args.range.start.is_some()))
             }
-            Ok(()) => match session.waiting().next() {
+            Ok(()) => match session.waiting().next().filter(|_| !self.quit.is_cancelled()) {
                 Some((target, start)) => Err(Failure::failed(format!(
                     "target {} never began: the frames end before frame {start}",
                     self.targets[target].id

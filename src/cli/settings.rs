@@ -17,7 +17,7 @@ pub struct SettingsArgs {
     /// TOML file with settings, as --print-config writes it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Set any setting of --print-config by its path, as search.background.padding=3; repeatable
+    /// Set any setting of --print-config by its path, as search.background.padding=4; repeatable
     #[arg(long, value_name = "PATH=VALUE", value_parser = pair)]
     set: Vec<(String, String)>,
     /// Print the settings in force as TOML, with meanings and ranges, and exit
