@@ -13,8 +13,8 @@
 //! of van de Weijer et al. (IEEE TIP 2009).
 //!
 //! [`ColorHistogram`] gives the likelihood that a position in the search area shows the target (Bertinetto, Valmadre,
-//! Golodetz, Miksik & Torr, "Staple: Complementary Learners for Real-Time Tracking", CVPR 2016, section 3.3, with a ratio
-//! in place of their ridge regression).
+//! Golodetz, Miksik & Torr, "Staple: Complementary Learners for Real-Time Tracking", CVPR 2016, section 3.3,
+//! whose ridge regression has the ratio of shares as its solution; here without a ridge).
 
 use std::ops::Range;
 use std::sync::OnceLock;

@@ -81,8 +81,8 @@ impl Window {
 }
 
 /// The regression labels of a filter of `rows` x `cols` cells, row-major: a Gaussian of `sigma` cells whose peak 1 is at
-/// element (0, 0), wrapped around (Henriques et al., TPAMI 2015, section 2 and their `gaussian_shaped_labels`). As in
-/// their code, the far cell of an odd length is at `+n/2`, not at `-n/2`.
+/// element (0, 0), wrapped around (Henriques et al., TPAMI 2015, and their `gaussian_shaped_labels`). As in their
+/// code, the far cell of an odd length is at `+(n+1)/2`, not at `-(n-1)/2`.
 pub fn gaussian_labels(rows: usize, cols: usize, sigma: f64) -> Vec<f32> {
     let offset = |i: usize, n: usize| {
         let i = i as f64;

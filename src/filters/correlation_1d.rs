@@ -1,5 +1,5 @@
 //! A linear filter along one dimension, such as scales or angles: many signals of a few values, one answer
-//! (Danelljan, Häger, Khan & Felsberg, "Discriminative Scale Space Tracking", TPAMI 2017, equations 3 to 6).
+//! (Danelljan, Häger, Khan & Felsberg, "Discriminative Scale Space Tracking", TPAMI 2017).
 //!
 //! The signals are the features of one patch for each step of the dimension; the labels are a Gaussian around the
 //! middle step:

@@ -60,7 +60,7 @@ impl Span {
 }
 
 /// Cuts the gray patch at `rect` from `frame` into `out` (row-major, `rect.height` rows of `rect.width`); pixels
-/// outside the frame repeat its border (Henriques et al., TPAMI 2015, section 6).
+/// outside the frame repeat its border (as `get_subwindow` of Henriques et al., TPAMI 2015).
 pub fn sample(frame: &Frame<'_>, rect: PatchRect, out: &mut [u8]) {
     assert_eq!(out.len(), rect.width * rect.height, "the patch buffer has the patch's size");
     let (columns, rows) = (rect.columns(frame.width()), rect.rows(frame.height()));

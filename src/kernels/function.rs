@@ -1,5 +1,5 @@
 //! Kernel functions, and their correlation: a kernel between one signal and all cyclic shifts of another, by FFT
-//! (Henriques et al., TPAMI 2015, section 5 and appendix A).
+//! (Henriques et al., TPAMI 2015, sections 5.2, 6 and 7).
 
 use rustfft::num_complex::Complex32;
 use serde::{Deserialize, Serialize};
@@ -266,7 +266,7 @@ impl KernelCorrelator {
         Self { kernel, per_feature, plane: vec![0.0; plane] }
     }
 
-    /// The half-spectrum of the kernel correlation `k^zx` to `out`; its element at a shift belongs to `z` displaced
+    /// The half-spectrum of the kernel correlation `k^xz` to `out`; its element at a shift belongs to `z` displaced
     /// against `x` by that shift. `z`, `x` are transformed maps; `xx` is the energy of `x`, or `None` when `x` is `z`.
     ///
     /// - linear: `k̂ = sum_c ẑ_c ⊙ conj(x̂_c) / D`;

@@ -1,7 +1,7 @@
 //! Classification by sparse representation (Wright, Yang, Ganesh, Sastry & Ma, TPAMI 2009), in any feature space.
 //!
 //! A sample is written by few training samples of any class, `min ½‖φ(z) - Σ sᵢ φ(xᵢ)‖² + τ‖s‖₁`, the Lagrangian form
-//! of their equation 22; it belongs to the class whose part of the code `s` leaves least of it (their algorithm 1).
+//! of theirs; it belongs to the class whose part of the code `s` leaves least of it (their algorithm 1).
 //! It needs inner products only, so any kernel works (Gao, Tsang & Chia, ECCV 2010).
 //!
 //! Samples are to have about the same length, else long ones are preferred: a Gaussian kernel sees to that, feature

@@ -414,7 +414,7 @@ impl Search for BackgroundSearch {
             // The filter has no rate: it is held less near the one before.
             Some(rate) if rate > 0.0 => {
                 let hold = (1.0 / rate - 1.0) / (1.0 / NOMINAL_RATE - 1.0);
-                self.learn_at(frame, at, hold.clamp(0.0, 1.0), Some(certain))
+                self.learn_at(frame, at, hold.clamp(0.0, 1.0), denied.is_none().then_some(certain))
             }
             _ => false,
         };

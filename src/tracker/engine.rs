@@ -280,6 +280,7 @@ impl Engine {
                 search.moved(self.pose);
                 if detection.seen {
                     learned = search.learn(frame, self.pose, &detection.evidence, Some(guard.relearn_rate()));
+                    self.candidate = None;
                     state = states.as_mut().map_or(State::Tracking, StateMachine::restart_elsewhere);
                 }
             }
@@ -304,8 +305,9 @@ impl Engine {
     fn is_lost(&self) -> bool {
         self.states.as_ref().is_some_and(StateMachine::is_lost)
     }
-
     fn recover(&mut self) -> State {
+        // A place of this loss says nothing in the next one.
+        self.candidate = None;
         self.states.as_mut().map_or(State::Lost, StateMachine::recover)
     }
 

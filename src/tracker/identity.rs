@@ -4,8 +4,8 @@
 //! deny the place. The samples here are anchored to the first frames. A later frame is added only where the machine
 //! already agrees, so it follows slow changes and no jump.
 //!
-//! A window is described by the gradients of its cells and by a histogram of its colours, each of unit length. The
-//! labels are 1 for the target and -1 for windows around it; both classes weigh the same:
+//! A window is described by the gradients of its cells and by a histogram of its colours, each of squared length ½;
+//! without colour by the gradients alone, of unit length. The labels are 1 for the target and -1 for windows around it; both classes weigh the same:
 //!
 //! `f(z) = Σ_j α_j κ(z, s_j)`, `(K + λ W⁻¹) α = y`, `κ(a, b) = exp(-‖a - b‖² / s) + 1`
 //!
@@ -29,7 +29,7 @@ const MIN_TAPER: f32 = 0.02;
 /// `λ` and `s` of the machine.
 const RIDGE: f64 = 0.1;
 const WIDTH: f64 = 0.5;
-/// The first `ANCHOR_FRAMES` frames are trusted, and one in `ANCHOR_INTERVAL` of them is learned. Of later ones one in
+/// Of the first `ANCHOR_FRAMES` frames that the filter learns, one in `ANCHOR_INTERVAL` is a sample. Of later ones one in
 /// `INTERVAL` is offered.
 const ANCHOR_FRAMES: usize = 30;
 const ANCHOR_INTERVAL: usize = 5;

@@ -152,7 +152,7 @@ settings! {
 
 settings! {
     /// A background-aware filter on gradients and colours, colour histograms, and 1-D filters for scale and rotation.
-    /// The defaults are STRCF's objective with a hard mask; BACF has `temporal` 0 and a `learning_rate` of about .015.
+    /// The defaults are STRCF's objective with a hard mask; BACF has `temporal` 0 and a `learning_rate` of .013.
     pub struct BackgroundParams {
         /// Area around the target that is searched, as a multiple of the geometric mean of its sides
         padding: f64 = 3.5, Within(0.0, 20.0);
@@ -412,7 +412,8 @@ impl WindowParams {
     /// The default kernel between windows.
     pub const KERNEL: Kernel = Kernel::Gaussian { sigma: 0.25 };
 
-    /// The defaults for a machine. The class means score +1 and -1, except for ridge regression, whose labels fall off so
+    /// The defaults for a machine. The class means score +1 and -1, except for the support vector
+    /// machine, which has them on its margins, and ridge regression, whose labels fall off so
     /// steeply that its scores are lower. Machines that solve eigenproblems take longest, and learn less often.
     pub fn of(machine: MachineKind) -> Self {
         let default = Self::default();

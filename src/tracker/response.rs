@@ -83,7 +83,7 @@ pub struct Peak {
     /// from the peak in rows or columns, round the borders where the map goes on there (Bolme et al., CVPR 2010,
     /// section 3.5); 0 for a flat map or one without sidelobe.
     pub psr: f32,
-    /// Average peak-to-correlation energy, `(max - min)² / mean((f - min)²)` (Wang et al., CVPR 2017, equation 3);
+    /// Average peak-to-correlation energy, `(max - min)² / mean((f - min)²)` (Wang et al., CVPR 2017);
     /// 0 for a flat map.
     pub apce: f32,
 }

@@ -460,6 +460,16 @@ fn a_search_is_told_where_it_is_moved() {
     }
 }
 
+#[test]
+fn a_place_that_was_seen_in_an_earlier_loss_does_not_count() {
+    let finds = Finds { identity: f64::NEG_INFINITY, frames: 2 };
+    let looks = [(START, 0.1), (NEARBY, 0.95), (START, 0.95), (START, 0.1), (NEARBY, 0.95)].into();
+    let search = Scripted { finds, looks, ..Scripted::at(START) };
+    let mut engine = with_states(&search, impatient(1), None);
+    let states: Vec<_> = (0..3).map(|_| engine.update(&picture(START).frame()).state).collect();
+    assert_eq!(states, [State::Lost, State::Recovered, State::Lost]);
+}
+
 /// Also where a round takes as many frames as there are sizes.
 #[test]
 fn each_place_is_searched_at_each_size() {
