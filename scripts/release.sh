@@ -184,8 +184,8 @@ python_tools() {
     export PATH="$tools/bin:$PATH"
 }
 
-# complete FILE: PyPI shows the README without the files that it links to; the licences of all crates go with them.
-complete() {
+# finish_wheel FILE: PyPI shows the README without the files that it links to; the licences of all crates go with them.
+finish_wheel() {
     local place info
     licences
     place="$(mktemp -d)"
@@ -205,7 +205,7 @@ wheel_for() {
     rustup target add "$target" >/dev/null 2>&1
     out="$(mktemp -d)"
     maturin build --quiet --release --features neural --zig --target "$target" --compatibility "${tag%_"${target%%-*}"}" --out "$out" >&2
-    complete "$out"/*.whl
+    finish_wheel "$out"/*.whl
     twine check --strict "$out"/*.whl >&2
     # auditwheel knows musl's library by Alpine's name for it only; maturin has checked the symbols of both.
     [[ "$target" == *-musl ]] || [[ "$(auditwheel show "$out"/*.whl)" == *"$tag"* ]] || { auditwheel show "$out"/*.whl >&2; exit 1; }

@@ -143,13 +143,11 @@ fn completions(shell: Shell) -> Result<(), Failure> {
         // The generated functions take SRC for a subcommand.
         let names: Vec<_> = program.get_subcommands().map(|command| command.get_name()).collect();
         let names = names.join(" ");
-        script.extend_from_slice(
-            format!(
-                "function __fish_kcf_track_needs_command\n    not __fish_seen_subcommand_from {names}\nend\n\
-                 function __fish_kcf_track_using_subcommand\n    __fish_seen_subcommand_from $argv\nend\n"
-            )
-            .as_bytes(),
-        );
+        write!(
+            script,
+            "function __fish_kcf_track_needs_command\n    not __fish_seen_subcommand_from {names}\nend\n\
+             function __fish_kcf_track_using_subcommand\n    __fish_seen_subcommand_from $argv\nend\n"
+        )?;
     }
     Ok(std::io::stdout().write_all(&script)?)
 }

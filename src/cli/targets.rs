@@ -1,5 +1,6 @@
 //! The targets of a run: boxes from flags and files.
 
+use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -60,16 +61,20 @@ impl TargetArgs {
     /// Boxes without area, two targets with one id, a file or a line that cannot be read.
     pub fn read(&self, info: &Info) -> Result<Targets, Failure> {
         let mut all = Targets { wanted: Vec::new(), named: false, warning: None, parameters: Value::Null };
+        // Asked for once, as it may decode an image.
+        let size = LazyCell::new(|| frame_size(info));
         for (given, id) in self.init.iter().zip(1..) {
             let bbox = self.init_format.to_bbox(given.numbers);
             let bbox = bbox.map_err(|error| Failure::usage(format!("--init: {error}")))?;
             all.wanted.push(TargetRecord::new(id, given.frame.unwrap_or(0), bbox));
             let [x, y, right, bottom] = given.numbers;
-            let inside = |(w, h): (usize, usize)| right <= w as f64 && bottom <= h as f64;
-            let beyond = |(w, h): (usize, usize)| x + right > w as f64 || y + bottom > h as f64;
+            let are_corners = |&(w, h): &(usize, usize)| {
+                let (w, h) = (w as f64, h as f64);
+                right <= w && bottom <= h && (x + right > w || y + bottom > h)
+            };
             if self.init_format == BoxFormat::Xywh
-                && (right > x && bottom > y)
-                && frame_size(info).is_some_and(|size| inside(size) && beyond(size))
+                && BoxFormat::Xyxy.to_bbox(given.numbers).is_ok()
+                && size.as_ref().is_some_and(are_corners)
             {
                 all.warning = Some("the box reaches beyond the frame; --init-format xyxy takes two corners".into());
             }

@@ -77,8 +77,7 @@ impl Dataset {
         for path in found.without_truth {
             let sequence = folder_name(&path);
             if is_wanted(&sequence) {
-                let reason = format!("images, but no truth file ({})", TRUTH_FILES.join(", "));
-                leave_out(sequence, Error::Sequence { path, reason }.to_string());
+                leave_out(sequence, no_truth(path).to_string());
             }
         }
         let mut seen: BTreeMap<String, PathBuf> = BTreeMap::new();
@@ -132,7 +131,7 @@ impl LabelledSequence {
         let info = sequence.info();
         let wrong = |reason: &str| Error::Sequence { path: folder.to_path_buf(), reason: reason.into() };
         if info.truth_path.is_none() {
-            return Err(wrong(&format!("images, but no truth file ({})", TRUTH_FILES.join(", "))));
+            return Err(no_truth(folder.to_path_buf()));
         }
         if info.truth.iter().all(Option::is_none) {
             return Err(wrong("the truth file has no box"));
@@ -148,13 +147,13 @@ impl LabelledSequence {
             return Err(wrong("the truth ends with the first frame, so there is nothing to score"));
         }
         // OTB itself says where its sequences begin and end, and targets of MOT come and go.
-        let has_end =
+        let is_whole =
             sequence.otb().is_none() && !info.truth_path.as_ref().is_some_and(|path| path.ends_with("gt/gt.txt"));
-        if first > 0 && has_end {
+        if first > 0 && is_whole {
             warnings.push(format!("{name}: the first {first} images have no label and are not evaluated"));
         }
         let end = rows.iter().rposition(Option::is_some).map_or(0, |at| at + 1);
-        if end < truth.len() && has_end {
+        if end < truth.len() && is_whole {
             warnings.push(format!("{name}: the last {} images have no label and are not evaluated", truth.len() - end));
         }
         if let Some(BBox { w, h, .. }) = truth.iter().flatten().next().filter(|start| is_too_small(start)) {
@@ -184,6 +183,10 @@ impl LabelledSequence {
         let other = otb_alias(&self.name).filter(|_| self.base == Base::One);
         [Some(self.name.clone()), other].into_iter().flatten()
     }
+}
+
+fn no_truth(path: PathBuf) -> Error {
+    Error::Sequence { path, reason: format!("images, but no truth file ({})", TRUTH_FILES.join(", ")) }
 }
 
 /// The folders of sequences in a dataset.

@@ -1,10 +1,10 @@
 //! The kernel Fisher discriminant, for two classes as a machine and for many as an embedding.
 //!
 //! With `p_c` the weights of class c divided by their sum, `μ_c = K p_c`, the mass `W_c` (1, or that sum without
-//! `balance`) and the within-class scatter `N = K (Σ W_c (diag(p_c) - p_c p_cᵀ)) K = K G K`. `N` is singular always and must be regularised: by `ε I` (Mika et
-//! al. 1999), or by `ε K`, which is linear discriminant analysis with `S_w + ε I` in feature space. For the latter a
-//! factor `K = B Bᵀ` gives the features themselves, in as many dimensions as the samples span: singular Gram matrices
-//! need no special case.
+//! `balance`) and the within-class scatter `N = K (Σ W_c (diag(p_c) - p_c p_cᵀ)) K = K G K`. `N` is singular always and
+//! must be regularised: by `ε I` (Mika et al. 1999), or by `ε K`, which is linear discriminant analysis with `S_w + ε I`
+//! in feature space. For the latter a factor `K = B Bᵀ` gives the features themselves, in as many dimensions as the
+//! samples span: singular Gram matrices need no special case.
 
 use nalgebra::{DMatrix, DVector};
 use ndarray::ArrayView2;

@@ -119,8 +119,8 @@ impl Machine for Svm {
         }
         Err(Error::Samples {
             reason: format!(
-                "the support vector machine did not converge in {} steps: scale the features, lower its c, or allow more \
-                 (max-steps)",
+                "the support vector machine did not converge in {} steps: scale the features, lower its c, or allow \
+                 more (max-steps)",
                 self.0.max_steps
             ),
         })

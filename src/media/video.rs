@@ -77,12 +77,9 @@ impl Video {
         }
         let limits = Limits { timeout: options.timeout, cancel: cancel.clone() };
         let probe = Probe::new(&input, limits)?;
-        let live = input.kind != Kind::File;
+        let (live, shown) = (input.kind != Kind::File, input.shown());
         let info = Info {
-            name: {
-                let shown = input.shown();
-                shown.file_stem().unwrap_or(shown.as_os_str()).to_string_lossy().into_owned()
-            },
+            name: shown.file_stem().unwrap_or(shown.as_os_str()).to_string_lossy().into_owned(),
             expected_length: probe.frames.filter(|_| !live),
             rate: probe.rate,
             size: Some(probe.size),
@@ -188,8 +185,7 @@ impl Video {
         let left_out = if self.lenient { 0 } else { before - begun };
         let filters = format!("showinfo=checksum=0,select=gte(n\\,{left_out}){filter}");
         command.args(["-map", "0:V:0", "-vf", &filters, "-bsf:v", "setts=ts=N"]);
-        command.args(ffmpeg::passthrough(self.probe.version)).args(["-pix_fmt", pixels]);
-        command.args(["-autoscale", "0"]);
+        command.args(ffmpeg::passthrough(self.probe.version)).args(["-autoscale", "0", "-pix_fmt", pixels]);
         if let Some(last) = span.last.filter(|&last| last <= MAX_FRAMES) {
             command.args(["-frames:v", &last.saturating_sub(begun + left_out).to_string()]);
         }
@@ -610,7 +606,7 @@ impl Frames {
         if let Some(got) = log.size.filter(|got| *got != expected) {
             return Err(Error::FrameSize { expected, got });
         }
-        // So do pixels of another format.
+        // Pixels of another format start the filters anew, and `select` would leave out as many frames again.
         if !self.video.lenient
             && self.span.first > self.begun + 1
             && log.number.is_some_and(|number| number + self.begun + 1 != self.read)

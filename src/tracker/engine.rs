@@ -224,14 +224,15 @@ impl Engine {
             if state == State::Recovered {
                 state = self.recover();
             }
-            if self.is_lost()
-                && !was_lost
-                && !self.elsewhere
-                && let Some(saved) = self.search.restore()
-            {
-                // The box may have followed what covers the target.
-                self.pose = saved.at(self.sure_center);
+            if self.is_lost() && !was_lost {
+                // A place of an earlier loss says nothing in this one.
                 self.candidate = None;
+                if !self.elsewhere
+                    && let Some(saved) = self.search.restore()
+                {
+                    // The box may have followed what covers the target.
+                    self.pose = saved.at(self.sure_center);
+                }
             }
             if self.elsewhere {
                 self.search.moved(self.pose);
@@ -280,7 +281,6 @@ impl Engine {
                 search.moved(self.pose);
                 if detection.seen {
                     learned = search.learn(frame, self.pose, &detection.evidence, Some(guard.relearn_rate()));
-                    self.candidate = None;
                     state = states.as_mut().map_or(State::Tracking, StateMachine::restart_elsewhere);
                 }
             }
@@ -305,9 +305,8 @@ impl Engine {
     fn is_lost(&self) -> bool {
         self.states.as_ref().is_some_and(StateMachine::is_lost)
     }
+
     fn recover(&mut self) -> State {
-        // A place of this loss says nothing in the next one.
-        self.candidate = None;
         self.states.as_mut().map_or(State::Lost, StateMachine::recover)
     }
 

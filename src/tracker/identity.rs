@@ -5,7 +5,8 @@
 //! already agrees, so it follows slow changes and no jump.
 //!
 //! A window is described by the gradients of its cells and by a histogram of its colours, each of squared length ½;
-//! without colour by the gradients alone, of unit length. The labels are 1 for the target and -1 for windows around it; both classes weigh the same:
+//! without colour by the gradients alone, of unit length. The labels are 1 for the target and -1 for windows around it;
+//! both classes weigh the same:
 //!
 //! `f(z) = Σ_j α_j κ(z, s_j)`, `(K + λ W⁻¹) α = y`, `κ(a, b) = exp(-‖a - b‖² / s) + 1`
 //!

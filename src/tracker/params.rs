@@ -412,9 +412,9 @@ impl WindowParams {
     /// The default kernel between windows.
     pub const KERNEL: Kernel = Kernel::Gaussian { sigma: 0.25 };
 
-    /// The defaults for a machine. The class means score +1 and -1, except for the support vector
-    /// machine, which has them on its margins, and ridge regression, whose labels fall off so
-    /// steeply that its scores are lower. Machines that solve eigenproblems take longest, and learn less often.
+    /// The defaults for a machine. The class means score +1 and -1, except for the support vector machine, which has
+    /// them on its margins, and ridge regression, whose labels fall off so steeply that its scores are lower. Machines
+    /// that solve eigenproblems take longest, and learn less often.
     pub fn of(machine: MachineKind) -> Self {
         let default = Self::default();
         let (gate, interval) = match machine {

@@ -210,7 +210,7 @@ impl Controller {
             change(state);
             let (status, cache) = (&mut state.status, &self.cache);
             (status.oldest, status.newest, status.last) = (cache.oldest(), cache.newest, cache.last);
-            state.broken = cache.broken.clone().filter(|_| status.last.is_some());
+            state.broken.clone_from(&cache.broken);
             status.going_to =
                 self.goal.filter(|_| !status.playing).map(|goal| goal.position).filter(|at| *at != status.position);
         });
