@@ -121,6 +121,8 @@ fn serve(stream: &TcpStream, handler: &Handler, stop: &AtomicBool) -> io::Result
     let mut reader = BufReader::new(stream);
     loop {
         let (response, last) = match read(&mut reader)? {
+            // It came over an open connection after the last change, which it would wait for.
+            Ok(_) if stop.load(Ordering::Relaxed) => (Response::refused(503, "the view has ended"), true),
             Ok(request) => (handler(&request), request.last || stop.load(Ordering::Relaxed)),
             Err(refused) => (refused, true),
         };
