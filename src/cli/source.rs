@@ -93,7 +93,7 @@ impl FromStr for Position {
 pub struct RangeArgs {
     /// First frame (from 1) or its time, as in 80.5s or 00:01:20.5
     ///
-    /// The default is the first frame with truth, else 1.
+    /// The default is the first frame with a given or true box, else 1.
     #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
     pub start: Option<Position>,
     /// Last frame, from 1, or its time [default: the last]

@@ -9,7 +9,7 @@ use crate::bbox::BBox;
 use crate::error::Result;
 use crate::tracker::State;
 
-/// A COCO document: an image per frame, an annotation per target and frame, its box `[x, y, w, h]` with the corner
+/// A COCO document: an image per frame with targets (per frame, where [`Frames`](super::Frames) writes them), an annotation per target and frame, its box `[x, y, w, h]` with the corner
 /// **0-based**. For a rotated target `segmentation` is the rotated outline, `bbox` the upright box around it and `area`
 /// that of the outline. `attributes` hold what COCO has no field for: `track_id`, `name`, `state`, `given`, `confidence`
 /// and, for a rotated target, the tracker's own `box`. A lost target has no annotation.
@@ -73,16 +73,19 @@ fn area([ax, ay, bx, by, _, _, dx, dy]: [f64; 8]) -> f64 {
 
 impl Exporter for Coco {
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
-        let Some(first) = frame.records.first() else { return Ok(()) };
+        // An image without a picture of its own is worth a line only for its boxes.
+        if frame.records.is_empty() && !self.with_frames {
+            return Ok(());
+        }
         let source = &frame.run.source;
-        let mut image = json!({ "id": first.index, "width": source.width, "height": source.height });
+        let mut image = json!({ "id": frame.index, "width": source.width, "height": source.height });
         self.is_video = frame.path.is_none();
         if self.is_video {
             image["video_id"] = 1.into();
-            image["frame_id"] = first.index.saturating_sub(1).into();
+            image["frame_id"] = frame.index.saturating_sub(1).into();
         }
         if self.with_frames || !self.is_video {
-            image["file_name"] = frame.picture_name(first).into();
+            image["file_name"] = frame.picture_name().into();
         }
         self.images.push(image);
         for record in frame.records {

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use image::imageops::{FilterType, crop_imm, fast_blur, replace, resize};
 use image::{Rgb, RgbImage};
 
-use super::FrameRecord;
+use super::{FrameRecord, FrameResult, TargetRecord};
+use crate::bbox::BBox;
 
 /// How pixels are hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +91,7 @@ fn veiled(picture: &RgbImage, veil: Veil, size: u32) -> RgbImage {
 /// Frames before and after a frame that its crop is smoothed over.
 pub(super) const CROP_REACH: usize = 12;
 
-/// The windows of a crop: of one size, with the target in the middle, smoothed over the frames before and after. While
+/// The windows of a crop: of one size, with the first target in the middle that has not ended, smoothed over the frames before and after. While
 /// the target is lost the window stays.
 #[derive(Clone, Debug)]
 pub(super) struct Crop {
@@ -99,15 +100,39 @@ pub(super) struct Crop {
     centers: VecDeque<(f64, f64)>,
 }
 
+/// What is known of a target in a frame.
+enum Followed<'a> {
+    Seen(&'a FrameRecord),
+    /// Its next given box.
+    ToCome(BBox),
+}
+
+impl<'a> Followed<'a> {
+    /// `None` of a target that has ended for good.
+    fn of(target: &TargetRecord, frame: &FrameResult<'a>) -> Option<Self> {
+        let record = frame.records.iter().find(|record| record.id.is_none_or(|id| id == target.id));
+        let next = target.boxes().find(|&(at, _)| at > frame.index).map(|(_, bbox)| Self::ToCome(bbox));
+        record.map(Self::Seen).or(next)
+    }
+}
+
 impl Crop {
     pub fn new(size: (u32, u32)) -> Self {
         Self { size, centers: VecDeque::new() }
     }
 
     /// Adds the newest frame.
-    pub fn add(&mut self, record: &FrameRecord) {
-        let center = record.finite_box().filter(|_| record.is_visible()).map(|bbox| bbox.center());
-        let center = center.or(self.centers.back().copied()).or(record.finite_box().map(|bbox| bbox.center()));
+    pub fn add(&mut self, frame: &FrameResult<'_>) {
+        let followed = frame.run.targets.iter().find_map(|target| Followed::of(target, frame));
+        let (center, at_first) = match followed {
+            Some(Followed::Seen(record)) => {
+                let center = record.finite_box().map(|bbox| bbox.center());
+                (center.filter(|_| record.is_visible()), center)
+            }
+            Some(Followed::ToCome(bbox)) => (None, Some(bbox.center())),
+            None => (None, None),
+        };
+        let center = center.or(self.centers.back().copied()).or(at_first);
         self.centers.push_back(center.unwrap_or_default());
         if self.centers.len() > 2 * CROP_REACH + 1 {
             self.centers.pop_front();

@@ -20,6 +20,7 @@ pub struct Journal<'a> {
     exports: Exports,
     /// The size of the frames is that of the first one written.
     run: Run,
+    is_sized: bool,
     tally: Tally,
     /// The true and the tracked box of every frame that has both.
     labelled: Vec<(BBox, BBox)>,
@@ -37,7 +38,18 @@ impl<'a> Journal<'a> {
     /// truth.
     pub fn new(exports: Exports, info: &'a Info, run: Run) -> Self {
         let (tally, labelled, last) = (Tally::default(), Vec::new(), run.source.start.saturating_sub(1));
-        Self { info, exports, run, tally, labelled, is_scored: false, last, dropped: 0, repeats: false }
+        Self {
+            info,
+            exports,
+            run,
+            is_sized: false,
+            tally,
+            labelled,
+            is_scored: false,
+            last,
+            dropped: 0,
+            repeats: false,
+        }
     }
 
     /// The targets, in the order of the session. They may grow and change while it runs.
@@ -45,24 +57,24 @@ impl<'a> Journal<'a> {
         &mut self.run.targets
     }
 
-    /// Frames written.
+    /// Frames with targets.
     pub fn frames(&self) -> usize {
         self.tally.frames()
     }
 
-    /// Writes a step. A step without targets writes nothing.
+    /// Writes a step. Nothing is written while no target is known.
     ///
     /// # Errors
     /// The failure of an output; a closed pipe is one only if no output is left.
     pub fn add<F: Follower>(&mut self, step: &Step<'_, F>) -> Result<()> {
         self.dropped += step.item.position.saturating_sub(self.last + 1);
         self.last = step.item.position;
-        if step.outcomes.is_empty() {
+        if step.outcomes.is_empty() && self.run.targets.is_empty() {
             return Ok(());
         }
         let pixels = step.item.picture();
-        if let Some(frame) = pixels.as_ref().filter(|_| self.frames() == 0) {
-            (self.run.source.width, self.run.source.height) = frame.size();
+        if let Some(frame) = pixels.as_ref().filter(|_| !self.is_sized) {
+            (self.run.source.width, self.run.source.height, self.is_sized) = (frame.width(), frame.height(), true);
         }
         let truth = if self.run.named { None } else { self.info.true_box(step.item.position) };
         let mut records = Vec::with_capacity(step.outcomes.len());
@@ -75,10 +87,14 @@ impl<'a> Journal<'a> {
             }
             records.push(record);
         }
-        self.tally.add(&records);
+        if !records.is_empty() {
+            self.tally.add(&records);
+        }
         let responses: Vec<_> = step.outcomes.iter().map(|outcome| step.response(outcome)).collect();
         let path = step.item.path.as_deref();
-        let frame = FrameResult { run: &self.run, records: &records, path, pixels, truth, responses: &responses };
+        let (run, index, file, time) = (&self.run, step.item.position, &*step.item.name, step.item.timestamp);
+        let frame =
+            FrameResult { run, index, file, time, records: &records, path, pixels, truth, responses: &responses };
         let written = self.exports.write(&frame);
         match written {
             Err(error) if error.is_broken_pipe() && !self.exports.0.is_empty() => Ok(()),

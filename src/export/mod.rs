@@ -159,7 +159,13 @@ impl Form {
 pub struct FrameResult<'a> {
     /// The run, with the size of its frames.
     pub run: &'a Run,
-    /// One record per target that has begun, at least one.
+    /// 1-based position of the frame.
+    pub index: usize,
+    /// Name of the image file; for a video, the position in six digits.
+    pub file: &'a str,
+    /// Seconds since the first frame of the source, if known.
+    pub time: Option<f64>,
+    /// One record per target that is followed: none before the first begins and where all have ended.
     pub records: &'a [FrameRecord],
     /// The image file; `None` for a frame of a video.
     pub path: Option<&'a Path>,
@@ -173,13 +179,15 @@ pub struct FrameResult<'a> {
 
 impl<'a> FrameResult<'a> {
     /// The name that [`Frames`] gives to the picture of this frame: that of its file, if it has one.
-    fn picture_name(&self, record: &FrameRecord) -> String {
-        if self.path.is_some() { record.file.clone() } else { format!("{}.jpg", record.file) }
+    fn picture_name(&self) -> String {
+        if self.path.is_some() { self.file.into() } else { format!("{}.jpg", self.file) }
     }
 
     /// A frame of which only the records are known.
     pub fn new(run: &'a Run, records: &'a [FrameRecord]) -> Self {
-        Self { run, records, path: None, pixels: None, truth: None, responses: &[] }
+        let (index, file, time) =
+            records.first().map_or((0, "", None), |first| (first.index, &*first.file, first.time));
+        Self { run, index, file, time, records, path: None, pixels: None, truth: None, responses: &[] }
     }
 }
 

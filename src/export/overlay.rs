@@ -73,7 +73,7 @@ pub struct OverlayOptions {
 /// a colour each, with name or id, state and confidence at the box, which is dashed where it is uncertain or lost.
 ///
 /// They go to a folder or, by its ending ([`is_video`]), to a video. In a folder JPEG frames stay JPEG, others become
-/// PNG. The frames are those that were tracked; an unreadable one becomes an empty picture with the last box. Other
+/// PNG. A frame without targets is written as it is; an unreadable one becomes an empty picture with the last box. Other
 /// threads draw and encode.
 pub struct Overlays {
     /// `None` for a video.
@@ -133,7 +133,6 @@ impl Exporter for Overlays {
 
     /// A failure to write a picture may belong to an earlier frame.
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
-        let Some(first) = frame.records.first() else { return Ok(()) };
         let map = frame.responses.first().and_then(Option::as_ref).filter(|_| self.options.inset);
         let mut painting = Painting {
             picture: picture(frame)?,
@@ -147,10 +146,10 @@ impl Exporter for Overlays {
             let who = who(record, &frame.run.targets);
             painting.targets.push(Drawn { record: record.clone(), who, trail: self.trails.follow(record) });
         }
-        let file = self.file(&first.file)?;
-        self.waiting.push_back(Job { painting, file, time: first.time });
+        let file = self.file(frame.file)?;
+        self.waiting.push_back(Job { painting, file, time: frame.time });
         if let Some(crop) = &mut self.crop {
-            crop.add(first);
+            crop.add(frame);
         }
         self.release(if self.crop.is_some() { CROP_REACH } else { 0 })
     }
@@ -454,7 +453,7 @@ impl Painting {
         let mut boxes: Vec<BBox> = records().filter_map(FrameRecord::finite_box).collect();
         boxes.extend(*truth);
         match &targets[..] {
-            _ if !full => {}
+            _ if !full || targets.is_empty() => {}
             [Drawn { record, .. }] if record.id.is_none() => {
                 let parts = parts_of_one(record, truth.as_ref(), picture.dimensions());
                 caption(picture, &parts, Some(ink(record.state)), &boxes, inset, font);

@@ -60,8 +60,11 @@ fn place(record: &FrameRecord, run: &Run) -> Option<[f64; 4]> {
 
 impl Exporter for Yolo {
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
-        let Some(first) = frame.records.first() else { return Ok(()) };
-        let picture = frame.picture_name(first);
+        // A picture without labels shows nothing, for YOLO too.
+        if frame.records.is_empty() {
+            return Ok(());
+        }
+        let picture = frame.picture_name();
         let name = self.labels.name_for(&picture, "txt");
         let stem = Path::new(&picture).file_stem().unwrap_or_default().to_string_lossy();
         if name != format!("{stem}.txt") {
@@ -114,8 +117,8 @@ impl Exporter for Frames {
     }
 
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
-        let (Some(first), Some(pixels)) = (frame.records.first(), &frame.pixels) else { return Ok(()) };
-        let path = self.0.claim(&frame.picture_name(first))?;
+        let Some(pixels) = &frame.pixels else { return Ok(()) };
+        let path = self.0.claim(&frame.picture_name())?;
         let bytes = match frame.path {
             Some(file) => fs::read(file),
             None => encode::jpeg(pixels, QUALITY, false),

@@ -170,3 +170,30 @@ fn both_sides_and_smooth_keep_given_boxes_and_every_frame() {
         .assert()
         .code(2);
 }
+
+#[test]
+fn frames_without_a_target_are_pictures_too() {
+    let place = place(8);
+    let [a, b, _] = BOXES;
+    place.run(&format!("--init 3:{a} --json @work.json -q")).assert().success();
+    let mut work = place.json("work.json");
+    work["targets"][0]["given"].as_array_mut().unwrap().push(serde_json::json!({"frame": 5, "bbox": null}));
+    fs::write(place.path("work.json"), work.to_string()).unwrap();
+    let outputs = "--overlay @drawn --style none --frames @frames --coco @boxes.json --yolo @yolo";
+    place.run(&format!("--init-file @work.json --start 1 {outputs} -q")).assert().success();
+    assert_eq!((place.visible("drawn").len(), place.visible("frames").len()), (8, 8));
+    assert_eq!(place.json("boxes.json")["images"].as_array().unwrap().len(), 8);
+    assert_eq!(place.visible("yolo/labels").len(), 2);
+    let picture = |path| image::open(path).unwrap().to_rgb8();
+    for (position, name) in (1..).zip(place.visible("drawn")) {
+        assert!(picture(place.path("drawn").join(name)) == picture(place.frame(position)), "{position}");
+    }
+    // The window waits for the first target.
+    place
+        .run(&format!("--init 4:{a} --init {b} --start 1 --overlay @cut --style none --crop 24x32 -q"))
+        .assert()
+        .success();
+    let first = place.path("cut").join(&place.visible("cut")[0]);
+    let expected = image::imageops::crop_imm(&picture(place.frame(1)), 40, 30, 24, 32).to_image();
+    assert!(picture(first) == expected);
+}
