@@ -1,11 +1,12 @@
 //! Reads labels back: those that the exporters write, and those of other programs in the same formats.
 //!
-//! Labels that say which boxes a person gave give these, all others give every box. Each format says it in its own way:
+//! Labels that say which boxes a person gave give these, and those of COCO and YOLO that were changed since; all others
+//! give every box. Each format says it in its own way:
 //! JSON by `given` or the state `initial`, MOT by the confidence 1, COCO and CVAT by the attribute `given`, Label Studio
 //! by `given` in a sequence, YOLO by the column `given` of [`TRACKS`].
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
@@ -122,6 +123,10 @@ pub(super) fn gather(found: Vec<Found>) -> Wrong<Vec<TargetRecord>> {
         all.sort_by_key(|found| found.frame);
         let is_marked = all.iter().any(|found| found.given);
         let mut target = TargetRecord { id, ..TargetRecord::default() };
+        // A target that somebody has ended is given where it is there again.
+        for place in 1..all.len() {
+            all[place].given |= all[place - 1].given && all[place - 1].bbox.is_none();
+        }
         for found in all.into_iter().filter(|found| found.given || !is_marked) {
             if found.bbox.is_some_and(|bbox| !bbox.is_valid()) || found.frame == 0 {
                 return Err(format!("target {id}, frame {}: frames count from 1, and boxes have a size", found.frame));
@@ -185,6 +190,23 @@ fn frames_of<'a>(images: &'a [PathBuf], part: fn(&Path) -> Option<&OsStr>) -> BT
     images.iter().zip(1..).filter_map(|(image, frame)| Some((part(image)?.to_string_lossy(), frame))).collect()
 }
 
+/// Pixels, and shares of the frame's size, by which other programs round boxes that nobody has changed.
+const WRITTEN_PIXELS: f64 = 0.02;
+const WRITTEN_SHARE: f64 = 1e-5;
+
+fn is_near(a: [f64; 4], b: [f64; 4], most: f64) -> bool {
+    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= most)
+}
+
+/// The ids of tracks: what each says, else its place in the list, else the next that is free.
+fn ids(said: &[Option<u32>]) -> Vec<u32> {
+    let mut used: BTreeSet<u32> = said.iter().flatten().copied().collect();
+    let mut id = |(said, place): (&Option<u32>, u32)| {
+        said.unwrap_or_else(|| (place..).find(|&id| used.insert(id)).unwrap_or(place))
+    };
+    said.iter().zip(1..).map(&mut id).collect()
+}
+
 fn coco(document: &Value, images: &[PathBuf]) -> Wrong<Vec<Found>> {
     let named = frames_of(images, Path::file_name);
     let by_name = |image: &Value| {
@@ -204,12 +226,14 @@ fn coco(document: &Value, images: &[PathBuf]) -> Wrong<Vec<Found>> {
         let extra = &annotation["attributes"];
         let id = number(&extra["track_id"]).or(number(&annotation["track_id"]));
         let frame = number(&annotation["image_id"]).and_then(|image: u64| frames.get(&image).copied().flatten());
-        let bbox = serde_json::from_value(annotation["bbox"].clone()).ok();
+        let bbox: Option<BBox> = serde_json::from_value(annotation["bbox"].clone()).ok();
         let (Some(id), Some(frame), Some(bbox)) = (id, frame, bbox) else {
             return Err(format!("annotation {}: it needs an image, a bbox and a track_id", annotation["id"]));
         };
         let class = number(&annotation["category_id"]).and_then(|class: u64| classes.get(&class).cloned().flatten());
-        let given = extra["given"].as_bool().unwrap_or(false);
+        let written: Option<[f64; 4]> = serde_json::from_value(extra["written"].clone()).ok();
+        let is_changed = written.is_some_and(|written| !is_near(written, bbox.into(), WRITTEN_PIXELS));
+        let given = is_changed || extra["given"].as_bool().unwrap_or(false);
         Ok(Found { id, frame, bbox: Some(bbox), given, class, name: text(&extra["name"]) })
     };
     list("annotations")?.iter().map(annotation).collect()
@@ -220,10 +244,14 @@ fn cvat_xml(text: &str) -> Wrong<Vec<Found>> {
     // In a file that CVAT has written, a person may have changed any keyframe.
     let by_cvat = document.descendants().any(|node| node.has_tag_name("dumped"));
     let mut all = Vec::new();
-    for (track, place) in document.descendants().filter(|node| node.has_tag_name("track")).zip(1..) {
-        // The group if it has one, since CVAT numbers tracks itself.
-        let group = track.attribute("group_id").and_then(|id| id.parse().ok()).filter(|&group| group > 0);
-        let id = group.unwrap_or(u32::try_from(place).unwrap_or(u32::MAX));
+    let tracks: Vec<_> = document.descendants().filter(|node| node.has_tag_name("track")).collect();
+    if tracks.is_empty() && document.descendants().any(|node| node.has_tag_name("image")) {
+        return Err("CVAT for images does not say which boxes are one target: export CVAT for video".into());
+    }
+    // The group if it has one, since CVAT numbers tracks itself.
+    let group = |track: &roxmltree::Node<'_, '_>| track.attribute("group_id")?.parse().ok().filter(|&group| group > 0);
+    let groups: Vec<_> = tracks.iter().map(group).collect();
+    for (track, id) in tracks.iter().zip(ids(&groups)) {
         let class = track.attribute("label").map(String::from);
         for shape in track.children().filter(|node| node.has_tag_name("box")) {
             let number = |name: &str| {
@@ -253,9 +281,11 @@ fn label_studio(task: &Value, aspect: f64) -> Wrong<Vec<Found>> {
     let annotations = ["annotations", "predictions"].map(|name| &task[name][0]["result"]);
     let regions = annotations.iter().find_map(|regions| regions.as_array()).ok_or("a task without regions")?;
     let mut all = Vec::new();
-    for (region, place) in regions.iter().filter(|region| region["type"] == "videorectangle").zip(1..) {
-        let id = region["id"].as_str().and_then(|id| id.strip_prefix("target-")?.parse().ok());
-        let (id, value) = (id.unwrap_or(place), &region["value"]);
+    let regions: Vec<_> = regions.iter().filter(|region| region["type"] == "videorectangle").collect();
+    let said = |region: &&Value| region["id"].as_str()?.strip_prefix("target-")?.parse().ok();
+    let known: Vec<_> = regions.iter().map(said).collect();
+    for (region, id) in regions.into_iter().zip(ids(&known)) {
+        let value = &region["value"];
         let (class, name) = (text(&value["labels"][0]), text(&region["meta"]["text"][0]));
         for shape in value["sequence"].as_array().into_iter().flatten() {
             let sides = ["x", "y", "width", "height"].map(|name| shape[name].as_f64());
@@ -313,8 +343,69 @@ fn yaml_names(text: &str) -> BTreeMap<u32, String> {
     named.collect()
 }
 
-/// The boxes of a YOLO dataset in the order of [`TRACKS`]. Without it, each class is one target, and a file has the name of
-/// one of the `images`, or ends with the number of its frame.
+/// A line of a file of YOLO's: class, and the middle and size of a box as shares of the frame's size.
+#[derive(Clone, Copy, Debug)]
+struct Label {
+    class: u32,
+    sides: [f64; 4],
+}
+
+impl Label {
+    fn parse(row: &str) -> Option<Self> {
+        let mut words = row.split_ascii_whitespace();
+        let class = words.next()?.parse().ok()?;
+        let numbers: Vec<f64> = words.map_while(|word| word.parse().ok()).collect();
+        Some(Self { class, sides: numbers.try_into().ok()? })
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.class == other.class && is_near(self.sides, other.sides, WRITTEN_SHARE)
+    }
+
+    fn distance(&self, other: &Self) -> f64 {
+        (self.sides[0] - other.sides[0]).hypot(self.sides[1] - other.sides[1])
+    }
+
+    fn bbox(&self) -> BBox {
+        let [x, y, w, h] = self.sides;
+        BBox::new(x - w / 2.0, y - h / 2.0, w, h)
+    }
+}
+
+/// What [`TRACKS`] says of a file: the label of each target as it was written.
+fn tracks(text: &str) -> Wrong<BTreeMap<String, Vec<(Found, Label)>>> {
+    let mut tracks: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    for row in text.lines().skip(1) {
+        let wrong = || format!("{TRACKS}: `{row}` is not file,frame,id,given,label");
+        let words: Vec<&str> = row.rsplitn(5, ',').collect();
+        let [label, given, id, frame, file] = words[..] else { return Err(wrong()) };
+        let numbers = (id.parse(), frame.parse(), Label::parse(label));
+        let (Ok(id), Ok(frame), Some(label)) = numbers else { return Err(wrong()) };
+        let quoted = file.strip_prefix('"').and_then(|file| file.strip_suffix('"'));
+        let file = quoted.map_or_else(|| file.to_owned(), |file| file.replace("\"\"", "\""));
+        let found = Found { id, frame, given: given == "true", bbox: Some(label.bbox()), ..Found::default() };
+        tracks.entry(file).or_default().push((found, label));
+    }
+    Ok(tracks)
+}
+
+/// The files of a folder and of the folders in it, by their order.
+fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)?.flatten().map(|entry| entry.path()) {
+        match entry.is_dir() {
+            true => files.extend(fs::read_dir(&entry)?.flatten().map(|entry| entry.path())),
+            false => files.push(entry),
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The boxes of a YOLO dataset. [`TRACKS`] says which target a line is; a line that was changed is a given box of the
+/// nearest target of its file, one that was removed ends its target, and an added one is the only target of its class that
+/// the file does not have, or a new one. Without it, each class is one target. A file has the name of one of the `images`,
+/// or ends with the number of its frame.
 fn yolo(folder: &Path, images: &[PathBuf]) -> Wrong<Vec<Found>> {
     let named = frames_of(images, Path::file_stem);
     let read = |name: &str| fs::read_to_string(folder.join(name)).map_err(|error| format!("{name}: {error}"));
@@ -322,43 +413,43 @@ fn yolo(folder: &Path, images: &[PathBuf]) -> Wrong<Vec<Found>> {
         Ok(list) => (0..).zip(list.lines().map(String::from)).collect(),
         Err(_) => yaml_names(&read("data.yaml").unwrap_or_default()),
     };
-    let mut tracks: BTreeMap<String, Vec<Found>> = BTreeMap::new();
-    for row in read(TRACKS).unwrap_or_default().lines().skip(1) {
-        let words: Vec<&str> = row.rsplitn(4, ',').collect();
-        let [given, id, frame, file] = words[..] else { return Err(format!("{TRACKS}: `{row}` has no four columns")) };
-        let (Ok(id), Ok(frame)) = (id.parse(), frame.parse()) else { return Err(format!("{TRACKS}: `{row}`")) };
-        let found = Found { id, frame, given: given == "true", ..Found::default() };
-        let quoted = file.strip_prefix('"').and_then(|file| file.strip_suffix('"'));
-        let file = quoted.map_or_else(|| file.to_owned(), |file| file.replace("\"\"", "\""));
-        tracks.entry(file).or_default().push(found);
-    }
-    let files = fs::read_dir(folder.join("labels")).map_err(|error| format!("labels: {error}"))?;
+    let mut tracks = tracks(&read(TRACKS).unwrap_or_default())?;
+    let targets: BTreeMap<u32, u32> = tracks.values().flatten().map(|(found, label)| (found.id, label.class)).collect();
+    let newest = targets.keys().max().copied().unwrap_or(0);
     let mut all = Vec::new();
-    for file in files.flatten().map(|entry| entry.path()) {
+    for file in files(&folder.join("labels")).map_err(|error| format!("labels: {error}"))? {
         let Some(stem) = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()) else { continue };
         if file.extension().is_none_or(|ending| ending != "txt") {
             continue;
         }
-        let boxes = fs::read_to_string(&file).map_err(|error| format!("labels/{stem}.txt: {error}"))?;
-        let rows: Vec<_> = boxes.lines().filter(|row| !row.trim().is_empty()).collect();
-        let known = tracks.get(&stem).filter(|known| known.len() == rows.len());
+        let text = fs::read_to_string(&file).map_err(|error| format!("labels/{stem}.txt: {error}"))?;
+        let mut known = tracks.remove(&stem).unwrap_or_default();
+        let here: BTreeSet<u32> = known.iter().map(|(found, _)| found.id).collect();
+        let of_known = known.first().map(|(found, _)| found.frame);
         let digits = stem.len() - stem.bytes().rev().take_while(u8::is_ascii_digit).count();
-        for (row, place) in rows.iter().zip(0..) {
+        let frame = of_known.or_else(|| named.get(&*stem).copied()).or_else(|| stem[digits..].parse().ok());
+        let mut changed = Vec::new();
+        for row in text.lines().filter(|row| !row.trim().is_empty()) {
             let wrong = || format!("labels/{stem}.txt: `{row}` is not class x y w h");
-            let mut words = row.split_ascii_whitespace();
-            let class: u32 = words.next().and_then(|word| word.parse().ok()).ok_or_else(wrong)?;
-            let numbers: Vec<f64> = words.map_while(|word| word.parse().ok()).collect();
-            let [x, y, w, h] = numbers[..] else { return Err(wrong()) };
-            let found = match known {
-                Some(known) => known[place].clone(),
-                None => {
-                    let frame = named.get(&*stem).copied().or_else(|| stem[digits..].parse().ok());
-                    Found { id: class + 1, frame: frame.ok_or_else(wrong)?, ..Found::default() }
-                }
-            };
-            let bbox = Some(BBox::new(x - w / 2.0, y - h / 2.0, w, h));
-            all.push(Found { bbox, class: classes.get(&class).cloned(), ..found });
+            let (label, frame) = Label::parse(row).zip(frame).ok_or_else(wrong)?;
+            let class = classes.get(&label.class).cloned();
+            match known.iter().position(|(_, written)| written.is(&label)) {
+                Some(place) => all.push(Found { class, ..known.remove(place).0 }),
+                None => changed.push((label, Found { frame, class, bbox: Some(label.bbox()), ..Found::default() })),
+            }
         }
+        for (label, found) in changed {
+            let near = |(place, (_, written)): (usize, &(Found, Label))| (label.distance(written), place);
+            let near = known.iter().enumerate().map(near).min_by(|a, b| a.0.total_cmp(&b.0));
+            let absent = || targets.iter().filter(|(id, class)| **class == label.class && !here.contains(id));
+            let id = match near {
+                Some((_, place)) => known.remove(place).0.id,
+                None if absent().count() == 1 => absent().map(|(&id, _)| id).sum(),
+                None => newest + 1 + label.class,
+            };
+            all.push(Found { id, given: !targets.is_empty(), ..found });
+        }
+        all.extend(known.into_iter().map(|(found, _)| Found { bbox: None, given: true, ..found }));
     }
     Ok(all)
 }

@@ -14,7 +14,8 @@ use crate::encode;
 use crate::error::{Error, Result};
 use crate::tracker::State;
 
-/// The file beside the labels that says which line is which target: YOLO itself has neither ids nor given boxes.
+/// The file beside the labels that says which line is which target, and what it was: YOLO itself has neither ids nor given
+/// boxes.
 pub(super) const TRACKS: &str = "tracks.csv";
 
 /// The files beside the labels.
@@ -42,7 +43,7 @@ impl Yolo {
         let folder = Folder::create(path)?;
         FILES.iter().try_for_each(|name| folder.check(name))?;
         let labels = Folder::create(&path.join("labels"))?;
-        Ok(Self { folder, labels, tracks: csv_line(&["file", "frame", "id", "given"]) })
+        Ok(Self { folder, labels, tracks: csv_line(&["file", "frame", "id", "given", "label"]) })
     }
 }
 
@@ -74,9 +75,11 @@ impl Exporter for Yolo {
         let mut text = String::new();
         for record in frame.records {
             let Some([x, y, w, h]) = place(record, frame.run) else { continue };
-            text += &format!("{} {x} {y} {w} {h}\n", frame.run.class_place(record.id));
+            let label = format!("{} {x} {y} {w} {h}", frame.run.class_place(record.id));
             let (id, given) = (record.id.unwrap_or(1), record.state == State::Initial);
-            self.tracks += &csv_line(&[&*stem, &record.index.to_string(), &id.to_string(), &given.to_string()]);
+            let [index, id, given] = [record.index.to_string(), id.to_string(), given.to_string()];
+            self.tracks += &csv_line(&[&*stem, &index, &id, &given, &label]);
+            text += &(label + "\n");
         }
         atomic_file::write(&self.labels.claim(&name)?, text.as_bytes())
     }

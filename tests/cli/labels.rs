@@ -140,6 +140,57 @@ fn labels_without_marks_give_every_box() {
 }
 
 #[test]
+fn what_another_tool_changed_is_given() {
+    let place = labelled(8);
+    let given = |file: &str| -> Vec<(u64, Vec<(u64, bool)>)> {
+        place.run(&format!("--init-file @{file} --preset paper --json @again.json -q")).assert().success();
+        let targets = place.json("again.json")["targets"].as_array().unwrap().clone();
+        let frames = |target: &Value| {
+            let given = target["given"].as_array().unwrap().iter();
+            given.map(|given| (given["frame"].as_u64().unwrap(), given["bbox"].is_array())).collect()
+        };
+        targets.iter().map(|target| (target["id"].as_u64().unwrap(), frames(target))).collect()
+    };
+    // A car is moved, a dog is removed from frame 6 and another one added in frame 8.
+    let path = |position: usize| place.path(&format!("yolo/labels/{position:04}.txt"));
+    let lines = |position: usize| -> Vec<String> {
+        std::fs::read_to_string(path(position)).unwrap().lines().map(String::from).collect()
+    };
+    std::fs::write(path(4), format!("0 0.3 0.4 0.15 0.26\n{}\n", lines(4)[1])).unwrap();
+    std::fs::write(path(6), &lines(6)[0]).unwrap();
+    std::fs::write(path(8), format!("{}\n{}\n1 0.8 0.8 0.2 0.2\n", lines(8)[1], lines(8)[0])).unwrap();
+    let cars = (3, vec![(1, true), (4, true), (7, true)]);
+    let dogs = [(5, vec![(2, true), (6, false), (7, true)]), (7, vec![(8, true)])];
+    let expected = [&[cars.clone()], &dogs[..]].concat();
+    assert_eq!(given("yolo"), expected);
+    let folder = place.path("yolo/labels/train");
+    std::fs::create_dir(&folder).unwrap();
+    (1..=8).for_each(|position| std::fs::rename(path(position), folder.join(format!("{position:04}.txt"))).unwrap());
+    assert_eq!(given("yolo"), expected, "in a folder for training");
+
+    let mut coco = place.json("coco.json");
+    let annotations = coco["annotations"].as_array_mut().unwrap();
+    let moved = annotations.iter_mut().find(|one| one["image_id"] == 4 && one["attributes"]["track_id"] == 3).unwrap();
+    moved["bbox"][0] = 41.5.into();
+    std::fs::write(place.path("coco.json"), coco.to_string()).unwrap();
+    assert_eq!(given("coco.json"), [cars, (5, vec![(2, true)])]);
+
+    // A third track, at the place that is the id of the first.
+    let track = "<track id=\"9\" label=\"cat\"><box frame=\"2\" outside=\"0\" keyframe=\"1\" xtl=\"9\" ytl=\"9\" \
+                 xbr=\"40\" ybr=\"40\"/></track></annotations>";
+    std::fs::write(place.path("new.xml"), place.read("o.xml").replace("</annotations>", track)).unwrap();
+    let mut task = place.json("ls.json");
+    let shape = json!({ "frame": 3, "x": 40, "y": 20, "width": 10, "height": 20 });
+    let regions = task[0]["predictions"][0]["result"].as_array_mut().unwrap();
+    regions.push(json!({ "id": "x7", "type": "videorectangle", "value": { "sequence": [shape] } }));
+    std::fs::write(place.path("new.json"), task.to_string()).unwrap();
+    for file in ["new.xml", "new.json"] {
+        assert_eq!(given(file)[1], (4, vec![(3, true)]), "{file}");
+        assert_eq!(given(file).len(), 3, "{file}");
+    }
+}
+
+#[test]
 fn documents_of_earlier_versions_are_read() {
     let place = place(6);
     place.run("--init 40,30,24,32 --preset paper --json @o.json -q").assert().success();
@@ -176,6 +227,9 @@ fn damaged_labels_are_refused_with_the_reason() {
     std::fs::write(place.path("cut.xml"), &place.read("o.xml")[..900]).unwrap();
     std::fs::write(place.path("row.txt"), "1,1,2,3,4,5,1,-1,-1,-1\n1,x,2,3,4,5,1,-1,-1,-1\n").unwrap();
     std::fs::create_dir(place.path("empty")).unwrap();
+    let image =
+        "<annotations><image id='0' name='a'><box label='car' xtl='1' ytl='1' xbr='9' ybr='9'/></image></annotations>";
+    std::fs::write(place.path("images.xml"), image).unwrap();
     for (file, message) in [
         ("newer.json", "newer version kcf-track/4"),
         ("other.json", "must be kcf-track/3, not `notes/1`"),
@@ -184,6 +238,7 @@ fn damaged_labels_are_refused_with_the_reason() {
         ("box.json", "boxes have a width"),
         ("cut.json", "cut off in line 1"),
         ("cut.xml", "not XML of CVAT"),
+        ("images.xml", "export CVAT for video"),
         ("row.txt", "line 2"),
         ("empty", "labels: "),
     ] {
