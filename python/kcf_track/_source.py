@@ -69,18 +69,28 @@ class Targets:
         """The boxes of each frame of a run by id."""
         due: dict[int, dict[int, Box | None]] = {}
         records: list[dict[str, Any]] = []
+        outside: list[dict[str, Any]] = []
         for target in self.records:
-            begin = target["given"][0]["frame"]
             given: list[dict[str, Any]] = target["given"]
             given = [{**each, "frame": first} if each["frame"] is None else each for each in given]
-            if begin is not None and (begin < first or (last is not None and begin > last)):
-                span = f"from frame {first} to {'its end' if last is None else last}"
-                raise BoxError(f"target {target['id']} begins in frame {begin}, and the run goes {span}")
-            given = given[:1] + [each for each in given[1:] if last is None or each["frame"] <= last]
+            given = [each for each in given if first <= each["frame"] and (last is None or each["frame"] <= last)]
+            while given and given[0]["bbox"] is None:
+                given.pop(0)
+            if not given:
+                outside.append(target)
+                continue
             for each in given:
                 box = None if each["bbox"] is None else as_box(each["bbox"])
                 due.setdefault(each["frame"], {})[target["id"]] = box
             records.append({**target, "given": given})
+        if outside and not records:
+            begin = outside[0]["given"][0]["frame"]
+            span = f"from frame {first} to {'its end' if last is None else last}"
+            raise BoxError(f"target {outside[0]['id']} begins in frame {begin}, and the run goes {span}")
+        if outside:
+            ids = ", ".join(str(target["id"]) for target in outside)
+            message = f"no box is given in these frames to target {ids}, which is left out"
+            warnings.warn(message, stacklevel=3)
         self.records = records
         return due
 

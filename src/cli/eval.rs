@@ -93,6 +93,9 @@ fn named_trackers(args: &EvalArgs) -> Result<Vec<Preset>, Failure> {
         let wrong = |error: String| Failure::usage(format!("--trackers {}: {error}", file.display()));
         let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.to_string()))?;
+        if table.is_empty() {
+            return Err(wrong("there is no tracker in it; a line is wide = \"fast,search.background.padding=4\"".into()));
+        }
         for (name, settings) in table {
             let settings = settings.as_str().ok_or_else(|| wrong(format!("{name} must be \"PRESET,PATH=VALUE,…\"")))?;
             all.push((name, settings.to_owned()));
@@ -124,8 +127,8 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
         trackers.push(args.params.resolve(None)?);
     }
     if args.params.print_config {
-        let [resolved] = &trackers[..] else {
-            return Err(Failure::usage("--print-config: give one --preset"));
+        let ([resolved], true) = (&trackers[..], named.is_empty()) else {
+            return Err(Failure::usage("--print-config shows one --preset with its settings, and no --tracker"));
         };
         return settings::print(resolved);
     }

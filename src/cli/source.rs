@@ -195,6 +195,10 @@ pub fn warnings(
         all.extend(small.map(|text| format!("the box{name} {text}; enlarge the images")));
     }
     all.extend(wanted.warning.clone());
+    if let left @ [_, ..] = &wanted.left_out(targets)[..] {
+        let ids: Vec<_> = left.iter().map(u32::to_string).collect();
+        all.push(format!("no box is given in these frames to target {}, which is left out", ids.join(", ")));
+    }
     if !wanted.is_empty() {
         if start.is_none() && wanted.first().is_none() && span.first > 1 {
             let first = span.first;

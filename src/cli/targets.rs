@@ -60,7 +60,13 @@ impl TargetArgs {
     /// # Errors
     /// Boxes without area, two targets with one id, a file or a line that cannot be read.
     pub fn read(&self, info: &Info) -> Result<Targets, Failure> {
-        let mut all = Targets { wanted: Vec::new(), named: false, warning: None, parameters: Value::Null };
+        let mut all = Targets {
+            wanted: Vec::new(),
+            typed: self.init.len(),
+            named: false,
+            warning: None,
+            parameters: Value::Null,
+        };
         // Asked for once, as it may decode an image.
         let size = LazyCell::new(|| frame_size(info));
         for (given, id) in self.init.iter().zip(1..) {
@@ -166,8 +172,10 @@ fn parse_numbers(text: &str) -> Result<[f64; 4], String> {
 /// All targets of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Targets {
-    /// The frame 0 is the first of the run.
+    /// The frame 0 is the first of the run. Those of `--init` come first.
     wanted: Vec<TargetRecord>,
+    /// How many are of `--init`.
+    typed: usize,
     /// Whether outputs tell them apart by their ids.
     pub named: bool,
     /// Why their document may be of another source, or their boxes of another format.
@@ -185,7 +193,7 @@ fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Targets, Fai
             return Err(Failure::usage(format!("--init-file {shown}: there is no target in it")));
         }
         Ok(Ok(Labels { targets, document })) => {
-            let mut all = Targets { wanted: targets, named: true, warning: None, parameters: Value::Null };
+            let mut all = Targets { wanted: targets, typed: 0, named: true, warning: None, parameters: Value::Null };
             if let Some(of) = document {
                 let (width, height) = frame_size(info).unwrap_or_default();
                 let here = SourceRecord::new(of.source.path.clone(), info, Span::default());
@@ -228,7 +236,7 @@ fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Targets, Fai
     }
     match wanted.is_empty() {
         true => Err(Failure::usage(format!("--init-file {shown}: no target; a line is id,frame,x,y,w,h"))),
-        false => Ok(Targets { wanted, named: true, warning: None, parameters: Value::Null }),
+        false => Ok(Targets { wanted, typed: 0, named: true, warning: None, parameters: Value::Null }),
     }
 }
 
@@ -264,10 +272,18 @@ impl Targets {
         self.wanted.iter().flat_map(TargetRecord::boxes).map(|(frame, _)| frame).max()
     }
 
-    /// The targets of a run of `span`, without what is given behind its end; without any, the target of the truth.
+    /// The ids of those that a run of `targets` leaves out.
+    pub fn left_out(&self, targets: &[TargetRecord]) -> Vec<u32> {
+        let ids = self.wanted.iter().map(|target| target.id);
+        ids.filter(|id| targets.iter().all(|target| target.id != *id)).collect()
+    }
+
+    /// The targets of a run of `span`, with what is given in it; without any, the target of the truth. Those of a file that
+    /// are given no box in it are left out.
     ///
     /// # Errors
-    /// Wrong usage for a target that begins outside `span`, and where there is no truth, with `advice`.
+    /// Wrong usage for a target of `--init` that begins outside `span`, where none is left, and where there is no truth,
+    /// with `advice`.
     pub fn within(&self, span: Span, info: &Info, advice: &str) -> Result<Vec<TargetRecord>, Failure> {
         if self.is_empty() {
             let bbox = info.initial_box(span.first);
@@ -275,22 +291,33 @@ impl Targets {
                 bbox.map_err(|error| Failure::usage(format!("{error}: give the box by --init x,y,w,h{advice}")))?;
             return Ok(vec![TargetRecord::new(1, span.first, bbox)]);
         }
-        let placed = self.wanted.iter().cloned().map(|mut target| {
+        let (mut placed, mut outside) = (Vec::new(), None);
+        for (number, mut target) in self.wanted.iter().cloned().enumerate() {
             if let Some(given) = target.given.first_mut().filter(|given| given.frame == 0) {
                 given.frame = span.first;
             }
             let start = target.start();
-            if !span.contains(start) {
+            target.given.retain(|given| span.contains(given.frame));
+            let begins = target.given.iter().position(|given| given.bbox.is_some());
+            if begins.is_none() || number < self.typed && !span.contains(start) {
                 let last = span.last.map_or("its end".into(), |last| last.to_string());
-                return Err(Failure::usage(format!(
+                let reason = format!(
                     "target {} begins in frame {start}, and the run goes from frame {} to {last}",
                     target.id, span.first
-                )));
+                );
+                if number < self.typed {
+                    return Err(Failure::usage(reason));
+                }
+                outside.get_or_insert(reason);
+            } else {
+                target.given.drain(..begins.unwrap_or_default());
+                placed.push(target);
             }
-            target.given.retain(|given| span.contains(given.frame));
-            Ok(target)
-        });
-        placed.collect()
+        }
+        match outside {
+            Some(reason) if placed.is_empty() => Err(Failure::usage(reason)),
+            _ => Ok(placed),
+        }
     }
 }
 

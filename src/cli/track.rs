@@ -129,7 +129,8 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         _ => Some(wanted.within(span, info, ", draw it with --pick, or use `kcf-track view`")?),
     };
     let outputs = args.output.outputs(wanted.named)?;
-    let inputs = [("--init-file", &args.targets.init_file), ("--config", &args.settings.config)];
+    let commands = ("--commands", &args.commands);
+    let inputs = [("--init-file", &args.targets.init_file), ("--config", &args.settings.config), commands];
     outputs.check_inputs(info, &inputs.map(|(flag, path)| (flag, path.as_deref())))?;
     // Opens outputs before it asks for a box, so a bad path fails first.
     let exports = outputs.open(info)?;

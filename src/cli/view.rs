@@ -15,6 +15,7 @@ use super::targets::{TargetArgs, frame_size};
 use crate::Params;
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
+use crate::error::Error;
 use crate::export::{Document, SourceRecord, is_video};
 use crate::media::{Demand, Item, OpenOptions, Prefetch, Sequence, Source, Span, Truth};
 use crate::run::Command;
@@ -150,8 +151,15 @@ fn serve(
             None => {
                 let stored = Resolved::of(&session.parameters);
                 // Boxes of other settings are tracked again.
-                if stored.map_or(true, |stored| stored.is_some_and(|stored| stored.params != resolved.params)) {
-                    session.frames.clear();
+                if stored.map_or(true, |stored| stored.is_some_and(|stored| stored.params != resolved.params))
+                    && !std::mem::take(&mut session.frames).is_empty()
+                {
+                    let former = view::free_beside(shown, "former");
+                    std::fs::copy(shown, &former).map_err(|source| Error::io(&former, source))?;
+                    let former = former.display();
+                    warnings.push(format!(
+                        "the settings are others, so all is tracked anew; the former boxes are in {former}"
+                    ));
                 }
             }
         }

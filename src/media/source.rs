@@ -30,8 +30,9 @@ const MAX_THREADS: usize = 4;
 /// How often a wait checks for cancellation.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Time for the threads to end: much longer than a frame takes.
+/// Time for the threads to end: much longer than a frame takes. One that reads a pipe may wait for it for ever.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
+const LIVE_GRACE: Duration = Duration::from_millis(200);
 
 /// Frames in order. A frame that cannot be read is an item with an error.
 pub type Stream = Box<dyn Iterator<Item = Item> + Send>;
@@ -288,6 +289,8 @@ pub struct Prefetch {
     next: usize,
     threads: Vec<JoinHandle<()>>,
     cancel: CancelToken,
+    /// How long to wait for them.
+    grace: Duration,
 }
 
 impl Prefetch {
@@ -307,7 +310,10 @@ impl Prefetch {
         let is_large = source.info().size.is_some_and(|(width, height)| width * height > LARGE);
         let depth = if is_large { 1 } else { DEPTH };
         if images.is_empty() {
-            return Self::start(vec![timed(source, source.stream(span, demand, &cancel)?)], depth, cancel);
+            let stream = timed(source, source.stream(span, demand, &cancel)?);
+            let mut one = Self::start(vec![stream], depth, cancel)?;
+            one.grace = if source.info().live { LIVE_GRACE } else { SHUTDOWN_GRACE };
+            return Ok(one);
         }
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
         let part = |thread| images.iter().skip(thread).step_by(threads).cloned().collect();
@@ -318,7 +324,7 @@ impl Prefetch {
     /// Starts a thread for each of `streams`, which take turns.
     fn start(streams: Vec<Stream>, depth: usize, cancel: CancelToken) -> Result<Self> {
         let depth = (depth / streams.len()).max(1);
-        let mut prefetch = Self { frames: Vec::new(), next: 0, threads: Vec::new(), cancel };
+        let mut prefetch = Self { frames: Vec::new(), next: 0, threads: Vec::new(), cancel, grace: SHUTDOWN_GRACE };
         for stream in streams {
             let (sender, frames) = sync_channel(depth);
             prefetch.frames.push(frames);
@@ -358,14 +364,14 @@ impl Prefetch {
     fn end_threads(&mut self) -> std::thread::Result<()> {
         self.cancel.cancel();
         self.frames.clear();
-        let begun = Instant::now();
-        self.threads.drain(..).try_for_each(|thread| if has_ended(&thread, begun) { thread.join() } else { Ok(()) })
+        let latest = Instant::now() + self.grace;
+        self.threads.drain(..).try_for_each(|thread| if has_ended(&thread, latest) { thread.join() } else { Ok(()) })
     }
 }
 
-/// Waits for a thread until [`SHUTDOWN_GRACE`] has passed since `begun`; returns whether it has ended.
-fn has_ended(thread: &JoinHandle<()>, begun: Instant) -> bool {
-    while !thread.is_finished() && begun.elapsed() < SHUTDOWN_GRACE {
+/// Waits for a thread until `latest`; returns whether it has ended.
+fn has_ended(thread: &JoinHandle<()>, latest: Instant) -> bool {
+    while !thread.is_finished() && Instant::now() < latest {
         std::thread::sleep(Duration::from_millis(1));
     }
     thread.is_finished()
@@ -393,8 +399,9 @@ pub(crate) struct Latest {
 #[cfg(feature = "cli")]
 #[derive(Debug, Default)]
 struct Slot {
-    item: Option<Item>,
-    /// Whether a frame was taken.
+    first: Option<Item>,
+    newest: Option<Item>,
+    /// Whether there was a first frame.
     begun: bool,
     ended: bool,
 }
@@ -422,9 +429,8 @@ impl Latest {
                 for item in stream.take_while(|_| !stop.is_cancelled()) {
                     let mut item = Some(item);
                     put(&mut |slot| {
-                        if slot.begun || slot.item.is_none() {
-                            slot.item = item.take();
-                        }
+                        let place = if slot.begun { &mut slot.newest } else { &mut slot.first };
+                        (*place, slot.begun) = (item.take(), true);
                     });
                 }
             });
@@ -443,12 +449,10 @@ impl Iterator for Latest {
     fn next(&mut self) -> Option<Item> {
         let mut slot = crate::cancel::lock(&self.shared.0);
         loop {
-            match slot.item.take() {
+            let first = slot.first.take();
+            match first.or_else(|| slot.newest.take()) {
                 _ if self.cancel.is_cancelled() => return None,
-                Some(item) => {
-                    slot.begun = true;
-                    return Some(item);
-                }
+                Some(item) => return Some(item),
                 None if slot.ended => {
                     drop(slot);
                     let ended = self.thread.take().map_or(Ok(()), JoinHandle::join);
@@ -466,7 +470,7 @@ impl Drop for Latest {
     fn drop(&mut self) {
         self.cancel.cancel();
         // A thread that waits for a pipe is left behind.
-        let _ = self.thread.take().is_some_and(|thread| has_ended(&thread, Instant::now()));
+        let _ = self.thread.take().is_some_and(|thread| has_ended(&thread, Instant::now() + LIVE_GRACE));
     }
 }
 
@@ -573,6 +577,19 @@ mod tests {
         let panics = (1..=5).map(|position| if position < 3 { black(position) } else { panic!("the driver") });
         let mut latest = Latest::start(Box::new(panics), CancelToken::default()).unwrap();
         assert!(catch_unwind(AssertUnwindSafe(|| latest.by_ref().count())).is_err());
+        // Frames that come at once before a pause.
+        let cancel = CancelToken::default();
+        let waits = cancel.clone();
+        let paused = std::iter::from_fn(move || {
+            while !waits.is_cancelled() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            None
+        });
+        let mut latest = Latest::start(Box::new((1..=3).map(black).chain(paused)), cancel.child()).unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!([latest.next(), latest.next()].map(|item| item.unwrap().position), [1, 3]);
+        cancel.cancel();
         let endless = Box::new(std::iter::from_fn(|| Some(black(1))));
         let cancel = CancelToken::default();
         let mut latest = Latest::start(endless, cancel.child()).unwrap();

@@ -27,6 +27,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub use self::frame_cache::{FrameCache, MAX_CACHE_BYTES};
+pub use self::results::free_beside;
 
 use self::controller::{Controller, Handled, Message, POLL_INTERVAL};
 use self::http::Server;

@@ -179,7 +179,7 @@ pub fn autosave(results: &Results, shared: &SharedState, path: &Path, opened: u6
             let result = match written().is_none_or(|time| Some(time) == ours) {
                 true => results.save(shared, path),
                 false if stopping => {
-                    let beside = free_beside(path);
+                    let beside = free_beside(path, "unsaved");
                     results.save(shared, &beside)?;
                     Err(foreign(&format!("is in {}", beside.display())))
                 }
@@ -200,11 +200,11 @@ pub fn autosave(results: &Results, shared: &SharedState, path: &Path, opened: u6
     }
 }
 
-/// A name beside `path` that no file has.
-fn free_beside(path: &Path) -> PathBuf {
+/// A name beside `path` that no file has: with `.why-1` or a higher number.
+pub fn free_beside(path: &Path, why: &str) -> PathBuf {
     let name = |n: usize| {
         let mut name = path.as_os_str().to_owned();
-        name.push(format!(".unsaved-{n}"));
+        name.push(format!(".{why}-{n}"));
         PathBuf::from(name)
     };
     (1..).map(name).find(|name| !name.exists()).unwrap_or_default()

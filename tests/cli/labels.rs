@@ -161,7 +161,7 @@ fn what_another_tool_changed_is_given() {
     std::fs::write(path(8), format!("{}\n{}\n1 0.8 0.8 0.2 0.2\n", lines(8)[1], lines(8)[0])).unwrap();
     let cars = (3, vec![(1, true), (4, true), (7, true)]);
     let dogs = [(5, vec![(2, true), (6, false), (7, true)]), (7, vec![(8, true)])];
-    let expected = [&[cars.clone()], &dogs[..]].concat();
+    let expected = [vec![cars.clone()], dogs.to_vec()].concat();
     assert_eq!(given("yolo"), expected);
     let folder = place.path("yolo/labels/train");
     std::fs::create_dir(&folder).unwrap();

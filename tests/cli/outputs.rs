@@ -245,6 +245,7 @@ fn no_input_is_overwritten() {
         ("@seq --overlay", "seq/img"),
         ("@seq --init-file @targets.csv --csv", "targets.csv"),
         ("@seq --config @my.toml --json", "my.toml"),
+        ("@seq --commands @targets.csv --json", "targets.csv"),
         ("@clip.y4m --init 40,30,24,32 --csv", "clip.y4m"),
     ] {
         let file = place.path(input);

@@ -54,6 +54,13 @@ fn later_boxes_of_a_target_correct_it() {
     // Each piece is as if it were tracked alone.
     place.run(&format!("--init {a} --end 4 --json @first.json -q")).assert().success();
     place.run(&format!("--init {b} --start 5 --json @second.json -q")).assert().success();
+    // Of a part of the frames, what is given in it.
+    let part = format!("4,1,{a}\n4,5,{b}\n7,7,{a}\n");
+    std::fs::write(place.path("part.csv"), part).unwrap();
+    let run = place.run("--init-file @part.csv --start 3 --end 6 --json @part.json -q").assert().success();
+    run.stderr(contains("no box is given in these frames to target 7, which is left out"));
+    let given = serde_json::json!([{"id": 4, "given": [{"frame": 5, "bbox": [100.0, 60.0, 30.0, 24.0]}]}]);
+    assert_eq!(place.json("part.json")["targets"], given);
     let boxes = |document: &Value| document["frames"].as_array().unwrap().iter().map(bbox).collect::<Vec<_>>();
     let pieces = ["first.json", "second.json"].map(|name| boxes(&place.json(name))).concat();
     assert_eq!(boxes(&corrected), pieces);

@@ -86,9 +86,10 @@ fn a_session_is_saved_opened_again_and_continued_by_the_command_line() {
     served.step(11, 12);
     served.interrupt();
     assert_eq!(place.json("work.json")["frames"].as_array().unwrap().len(), 12);
-    // Other settings track anew.
+    // Other settings track anew, and the boxes of the former ones are kept.
     let news = serve(&place, "--session @work.json --set search.filter.padding=2").stands_at(1);
     assert_eq!((&news["targets"][0]["name"], news["changes"].as_array().unwrap().len()), (&json!("Anna & co"), 1));
+    assert_eq!(place.json("work.json.former-1")["frames"].as_array().unwrap().len(), 12);
 }
 
 #[test]
