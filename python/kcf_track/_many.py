@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 
     Jobs = TypeVar("Jobs", "pandas.DataFrame", list[dict[str, Any]])
 
+#: Columns of a clip without boxes.
+COLUMNS = ("frame", "id", *"xywh")
+
+#: The JSON document of a clip, and what was warned of.
+Answer = tuple[str, "list[str]"]
+
 #: A clip, its targets as in a JSON document (None for those of a truth), and the settings of `track`.
 Job = tuple[str, "list[dict[str, Any]] | None", "dict[str, Any]"]
 
@@ -41,7 +47,6 @@ def track_many(
     *,
     folder: PathLike | None = None,
     workers: int | None = None,
-    retries: int = 2,
     progress: bool | None = None,
     **settings: Any,
 ) -> Jobs:
@@ -53,8 +58,8 @@ def track_many(
     left out; `settings` are those of `track`.
 
     The clips are followed by `workers` processes (one per processor) with one thread each, or by `client`: a
-    `distributed.Client` of Dask or an executor of `concurrent.futures`, whose workers see the clips at the same paths. A
-    task of Dask whose worker dies is repeated up to `retries` times.
+    `distributed.Client` of Dask or an executor of `concurrent.futures`, whose workers see the clips at the same paths.
+    Dask gives the clip of a worker that dies to others (`distributed.scheduler.allowed-failures`).
 
     A clip that fails has a row with its `error`, after the boxes until then, and never ends the others. With `folder`
     each clip's boxes are written to `folder/NAME.json` as soon as it is finished. The next call with the same folder
@@ -83,11 +88,11 @@ def track_many(
         MultiTracker(**{name: value for name, value in settings.items() if name not in own})
     children = Children()
     executor: Executor
-    futures: dict[Future[str], str] = {}
+    futures: dict[Future[Answer], str] = {}
     if client is None:
         executor = ThreadPoolExecutor(workers or os.cpu_count() or 1)
     else:
-        executor = client.get_executor(retries=retries, pure=False) if hasattr(client, "get_executor") else client
+        executor = client.get_executor(pure=False) if hasattr(client, "get_executor") else client
     shown = Progress(len(todo), progress, "clips")
     shown.show(len(found), len(todo))
     with closing(shown):
@@ -96,15 +101,15 @@ def track_many(
             futures = {executor.submit(run, job): job[0] for job in left}
             for future in as_completed(futures):
                 clip = futures.pop(future)
-                text, place = answer_of(future), places[clip]
+                (text, warned), place = answer_of(future), places[clip]
                 found[clip] = json.loads(text)
                 if place is not None and "frames" in found[clip]:
                     part = place.with_suffix(".part")
                     part.write_text(text, encoding="utf-8")
                     part.replace(place)
                 shown.advance()
-                while children.warnings:
-                    warnings.warn(children.warnings.pop(0), stacklevel=2)
+                for message in warned:
+                    warnings.warn(f"{clip}: {message}", stacklevel=2)
         except BaseException:
             for future in futures:
                 future.cancel()
@@ -114,7 +119,11 @@ def track_many(
             if executor is not client:
                 executor.shutdown()
     rows: Any = [row for clip, *_ in todo for row in rows_with(clip, found[clip])]
-    result: Jobs = rows if dicts is table else type(table)(rows)
+    if dicts is not table:
+        rows = type(table)(rows, columns=None if rows else ["clip", *COLUMNS, "error"])
+        # A clip that failed has no frame.
+        rows = rows.astype({"frame": "Int64", "id": "Int64"})
+    result: Jobs = rows
     return result
 
 
@@ -184,14 +193,22 @@ def finished(place: Path, clip: str) -> dict[str, Any] | None:
     try:
         if Path(clip).is_file() and Path(clip).stat().st_mtime > place.stat().st_mtime:
             return None
-        document: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+        document: dict[str, Any] = json.loads(place.read_text(encoding="utf-8")) or {}
     except (OSError, ValueError):
         return None
     return document if "frames" in document and not document["summary"]["error"] else None
 
 
-def follow(job: Job) -> str:
+def follow(job: Job) -> Answer:
     """The JSON document of a clip; an error is in its summary. This runs on a worker."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        text = document_of(job)
+    return text, [str(warning.message) for warning in warned]
+
+
+def document_of(job: Job) -> str:
+    """The JSON document of a clip."""
     clip, targets, settings = job
     try:
         keywords: dict[str, Any] = {"progress": False, "frames": False, "threads": 1, **settings}
@@ -208,12 +225,12 @@ def follow(job: Job) -> str:
         return Path(f"{place}/boxes.json").read_text(encoding="utf-8")
 
 
-def answer_of(future: Future[str]) -> str:
+def answer_of(future: Future[Answer]) -> Answer:
     """The answer of a task, or the error of its worker."""
     try:
         return future.result()
     except Exception as error:
-        return json.dumps({"summary": {"error": f"its worker failed: {str(error) or type(error).__name__}"}})
+        return json.dumps({"summary": {"error": f"its worker failed: {str(error) or type(error).__name__}"}}), []
 
 
 def rows_with(clip: str, document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -222,7 +239,7 @@ def rows_with(clip: str, document: dict[str, Any]) -> list[dict[str, Any]]:
     found = [{"clip": clip, **row, "error": None} for row in rows]
     error = document["summary"]["error"]
     if error:
-        found.append({"clip": clip, **dict.fromkeys(rows[0] if rows else ("frame", "id", *"xywh")), "error": error})
+        found.append({"clip": clip, **dict.fromkeys(rows[0] if rows else COLUMNS), "error": error})
     return found
 
 
@@ -234,10 +251,8 @@ class Children:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._ended = False
-        #: What the processes warned of.
-        self.warnings: list[str] = []
 
-    def follow(self, job: Job) -> str:
+    def follow(self, job: Job) -> Answer:
         """Follow a clip in a new process."""
         code = "from kcf_track._many import child; child()"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -257,11 +272,11 @@ class Children:
         output, errors = process.communicate(pickle.dumps(job))
         with self._lock:
             self._running.discard(process)
-        said = errors.decode(errors="replace").strip().splitlines()
         if process.returncode:
+            said = errors.decode(errors="replace").strip().splitlines()
             raise RuntimeError(": ".join([f"exit code {process.returncode}", *said[-1:]]))
-        self.warnings += [f"{job[0]}: {line}" for line in said]
-        return output.decode()
+        text, warned = json.loads(output)
+        return text, warned
 
     def end(self) -> None:
         """End all processes."""
@@ -271,12 +286,6 @@ class Children:
                 process.terminate()
 
 
-def one_line(message: Warning | str, *_: object, **__: object) -> str:
-    """A warning without the place of its cause."""
-    return f"{message}\n"
-
-
 def child() -> None:
-    """Answer the job on the standard input, in UTF-8; a warning is one line of the standard error."""
-    warnings.formatwarning = one_line
-    sys.stdout.buffer.write(follow(pickle.loads(sys.stdin.buffer.read())).encode())
+    """Answer the job on the standard input."""
+    sys.stdout.write(json.dumps(follow(pickle.loads(sys.stdin.buffer.read()))))

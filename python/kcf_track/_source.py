@@ -71,9 +71,12 @@ class Targets:
         records: list[dict[str, Any]] = []
         outside: list[dict[str, Any]] = []
         for target in self.records:
-            given: list[dict[str, Any]] = target["given"]
-            given = [{**each, "frame": first} if each["frame"] is None else each for each in given]
-            given = [each for each in given if first <= each["frame"] and (last is None or each["frame"] <= last)]
+            # Of a file, what is given in the run.
+            given: list[dict[str, Any]] = [
+                {**each, "frame": first if each["frame"] is None else each["frame"]}
+                for each in target["given"]
+                if each["frame"] is None or (first <= each["frame"] and (last is None or each["frame"] <= last))
+            ]
             while given and given[0]["bbox"] is None:
                 given.pop(0)
             if not given:
@@ -228,6 +231,8 @@ def _pixels(given: Any, color: bool, order: Order) -> tuple[str, Any]:
         except (FormatError, OSError) as error:
             return os.path.basename(path), error
     if hasattr(given, "getbands"):
+        if given.mode.startswith(("I", "F")):
+            raise TypeError(f"a picture must have 8 bits a channel, and its mode is {given.mode}: scale it first")
         pixels = np.asarray(given if given.mode == "L" else given.convert("RGB"))
         return "", pixels[..., ::-1] if pixels.ndim == 3 and order == "bgr" else pixels
     return "", given

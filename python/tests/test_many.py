@@ -80,6 +80,10 @@ def test_a_data_frame_gives_a_data_frame(clips):
     found = track_many(table, preset="fast", end=3)
     assert isinstance(found, pandas.DataFrame)
     assert found.groupby("clip").size().tolist() == [3, 3] and found.x.iloc[0] == CAR[0]
+    failed = track_many(pandas.concat([table, pandas.DataFrame([{"clip": "none.mp4"}])]), preset="fast", end=3)
+    assert failed.to_csv(index=False).splitlines()[1].startswith(f"{clips[0]},1,") and failed.frame.isna().sum() == 1
+    none = track_many(table.head(0))
+    assert none[none.error.notna()].empty and len(none) == 0
 
 
 def test_finished_clips_are_kept(clips, demo, tmp_path):
@@ -104,6 +108,8 @@ def test_finished_clips_are_kept(clips, demo, tmp_path):
     cut = next((tmp_path / "out").glob("clip1-*.json"))
     cut.write_text(cut.read_text()[:500])
     assert len(follow(end=6)) == 12, "a file that was cut is made again"
+    cut.write_text("null")
+    assert len(follow(end=6)) == 12
     # A clip that is one file, and newer than its boxes.
     pipe = tmp_path / "clip.y4m"
     pipe.write_bytes(b"YUV4MPEG2 W64 H48 F25:1\n" + 2 * (b"FRAME\n" + bytes(range(256)) * 18))
@@ -122,7 +128,8 @@ def test_a_process_that_dies_ends_its_clip_alone(clips, monkeypatch):
 
     def killed(command, **options):
         code = "import sys, pickle, os; job = pickle.loads(sys.stdin.buffer.read()); "
-        code += f"os.kill(os.getpid(), 9) if job[0] == {clips[1]!r} else print(__import__('kcf_track')._many.follow(job))"
+        code += f"os.kill(os.getpid(), 9) if job[0] == {clips[1]!r} else "
+        code += "print(__import__('json').dumps(__import__('kcf_track')._many.follow(job)))"
         return begin([command[0], "-c", code], **options)
 
     monkeypatch.setattr(_many.subprocess, "Popen", killed)
@@ -137,6 +144,8 @@ def test_an_executor_may_be_given(clips):
     jobs = [{"clip": clip, "box": CAR} for clip in clips[:2]]
     with ThreadPoolExecutor(2) as executor:
         assert [row["frame"] for row in track_many(jobs, executor, preset="fast", end=2)] == [1, 2, 1, 2]
+        with pytest.warns(UserWarning, match="clip0: .*4x4 pixels"):
+            track_many([{"clip": clips[0], "box": (12.8, 44.4, 4, 4)}], executor, preset="fast", end=2)
     for wrong, what in (({"box": CAR}, "it has no clip"), ({"clip": "a", "x": 3}, "no y, w, h")):
         with pytest.raises(ValueError, match=f"row 2: .*{what}"):
             track_many([jobs[0], wrong])

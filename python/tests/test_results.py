@@ -128,8 +128,10 @@ def test_a_session_is_read_and_continued(demo, tmp_path):
     boxes.save(tmp_path / "labels.xml", "cvat")
     given = read_boxes(tmp_path / "labels.xml")
     assert [(row["frame"], row["id"]) for row in given.rows] == [(2, 3), (4, 8), (6, 3)]
-    with pytest.raises(BoxError, match="begins in frame 2, and the run goes from frame 5"):
-        track(demo, boxes, start=5)
+    with pytest.raises(BoxError, match="begins in frame 2, and the run goes from frame 7"):
+        track(demo, boxes, start=7)
+    with pytest.warns(UserWarning, match="to target 8, which is left out"):
+        assert next(iter(track(demo, read_boxes(tmp_path / "work.json"), start=5, end=6))).position == 6
     for text in ("{", "id,frame", '{"schema":"kcf-track/9"}'):
         (tmp_path / "no.json").write_text(text)
         with pytest.raises(FormatError, match="no.json: "):
@@ -231,6 +233,9 @@ def test_pictures_of_pillow(demo):
         assert [step.box for step in track(pictures, CAR, order=order)] == expected
     gray = [picture.convert("L") for picture in pictures]
     assert next(track(gray, CAR)).frame.shape == (240, 320)
+    for mode in ("I;16", "F"):
+        with pytest.raises(TypeError, match=f"its mode is {mode}"):
+            next(track([gray[0].convert("I").convert(mode)], CAR))
 
 
 def test_tiny_boxes_are_a_warning(noise):

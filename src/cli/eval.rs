@@ -94,7 +94,9 @@ fn named_trackers(args: &EvalArgs) -> Result<Vec<Preset>, Failure> {
         let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.to_string()))?;
         if table.is_empty() {
-            return Err(wrong("there is no tracker in it; a line is wide = \"fast,search.background.padding=4\"".into()));
+            return Err(wrong(
+                "there is no tracker in it; a line is wide = \"fast,search.background.padding=4\"".into(),
+            ));
         }
         for (name, settings) in table {
             let settings = settings.as_str().ok_or_else(|| wrong(format!("{name} must be \"PRESET,PATH=VALUE,…\"")))?;
