@@ -104,8 +104,12 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         match serve(args, clip, session.as_deref(), at, &mut address, &cancel) {
             Ok(Some(next)) => place = next - 1,
             Ok(None) => return Ok(()),
-            // The page goes on with the other clips.
-            Err(failure) if address.is_some() && clips.len() > 1 && !cancel.is_cancelled() => {
+            // The page goes on with the other clips, if it is the clip that is at fault.
+            Err(failure)
+                if clips.len() > 1
+                    && !cancel.is_cancelled()
+                    && (address.is_some() || source::open(clip, OpenOptions::default(), false, &cancel).is_err()) =>
+            {
                 failure.report();
                 clips.remove(place);
                 place = place.min(clips.len() - 1);

@@ -176,7 +176,9 @@ fn clips_of_a_folder_follow_each_other_with_a_session_each() {
             return;
         }
     }
-    fs::write(place.path("clips/an.mp4"), "no video").unwrap();
+    for broken in ["0.mp4", "an.mp4"] {
+        fs::write(place.path("clips").join(broken), "no video").unwrap();
+    }
     let served = serve_frames(&place, &place.path("clips"), "--session @work --play");
     let news = served.stands_at(6);
     assert_eq!((&news["status"]["source"], &news["status"]["clip"]), (&json!("a"), &json!([1, 3])));
