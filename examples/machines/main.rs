@@ -4,7 +4,6 @@
 //!     cargo run --release --example machines -- help
 
 mod decision_surfaces;
-mod digits;
 mod kernel_pca;
 mod methods;
 mod plot;
@@ -29,11 +28,6 @@ enum Command {
     },
     /// Print the accuracy of SVM, Mahalanobis metric, explicit map and sparse representation on one problem
     Methods,
-    /// Embed and denoise handwritten digits (scripts/digits.py makes the data)
-    Digits {
-        /// The folder of the tables
-        folder: PathBuf,
-    },
 }
 
 fn main() -> anyhow::Result<()> {
@@ -41,6 +35,5 @@ fn main() -> anyhow::Result<()> {
         Command::DecisionSurfaces { folder } => decision_surfaces::run(&folder),
         Command::KernelPca { folder } => kernel_pca::run(&folder),
         Command::Methods => methods::run(),
-        Command::Digits { folder } => digits::run(&folder),
     }
 }
