@@ -91,8 +91,8 @@ fn veiled(picture: &RgbImage, veil: Veil, size: u32) -> RgbImage {
 /// Frames before and after a frame that its crop is smoothed over.
 pub(super) const CROP_REACH: usize = 12;
 
-/// The windows of a crop: of one size, with the first target in the middle that has not ended, smoothed over the frames before and after. While
-/// the target is lost the window stays.
+/// The windows of a crop: of one size, the first target that has not ended in the middle, smoothed over the frames before
+/// and after. While the target is lost the window stays.
 #[derive(Clone, Debug)]
 pub(super) struct Crop {
     size: (u32, u32),
