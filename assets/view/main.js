@@ -1,14 +1,19 @@
 
 /* What buttons, keys and drags do, and the loop over messages. */
 
+let asked = Promise.resolve(); // the last order
+
 async function ask(what) {
-  const { error, said } = await order(what);
+  asked = order(what);
+  const { error, said } = await asked;
   panel.say(error ?? said ?? "", Boolean(error));
   return error ? null : { said };
 }
 
 function select(id) {
-  stage.selected = id !== null && store.targets.has(id) ? id : null;
+  if (id !== null && !store.targets.has(id)) return panel.say(`there is no target ${id}`, true);
+  if (id !== stage.selected) edited = false;
+  stage.selected = id;
   showMap();
   redraw();
 }
@@ -61,10 +66,11 @@ async function give(bbox, drag = null) {
   stage.draft = bbox;
   const what = target === null ? { do: "add", position: at, bbox } : { do: "give", target, position: at, bbox };
   const taken = await ask(what);
-  const words = target === null ? "A new target is there" : `Target ${target} has a new box`;
+  const words = target === null ? "A new target is there" : `${store.called(target)} has a new box`;
   if (taken) panel.say(taken.said ? `${words}; ${taken.said}` : words, Boolean(taken.said));
   stage.draft = null;
   redraw();
+  return Boolean(taken);
 }
 
 async function pick() {
@@ -80,11 +86,13 @@ async function pick() {
 /* Names the targets that are not followed to the last frame; empty if all are. */
 function unfinished(ids) {
   const words = ids.map((id) => [id, store.followedTo(id)]).filter(([, at]) => at !== null);
-  return words.map(([id, at]) => `target ${id} is followed to frame ${at} only`).join(", ");
+  return words.map(([id, at]) => `${store.called(id, "target")} is followed to frame ${at} only`).join(", ");
 }
 
 /* Saves what was found of some targets. */
 async function save(path, name, of = [...store.targets.keys()]) {
+  // What was typed a moment ago is saved, too.
+  await asked;
   try {
     const answer = await fetch(path);
     if (!answer.ok) return panel.say((await answer.json()).error, true);
@@ -130,14 +138,23 @@ function saveAs(format = byId("format").value) {
 }
 
 /* Goes to the first frame of the next span in which a target is not sure. */
-function nextDoubtful() {
+async function nextDoubtful() {
   // Spans that follow each other are one to look at.
   const all = store.doubtful(stage.selected);
   const goesOn = ({ id, from }) => all.some((other) => other.id === id && other.until === from - 1);
   const next = all.find((span) => span.from > position() && !goesOn(span));
-  if (!next) return panel.say("no doubtful frame after this one");
-  ask({ do: "seek", position: next.from });
-  panel.say(`${store.nameOf(next.id)} is ${STATES[next.state].word} from frame ${next.from} to ${next.until}`);
+  const partly = unfinished(stage.selected === null ? [...store.targets.keys()] : [stage.selected]);
+  if (!next) return panel.say(`no doubtful frame after this one${partly && `; ${partly}: play on`}`, Boolean(partly));
+  if (!(await ask({ do: "seek", position: next.from }))) return;
+  panel.say(`${store.called(next.id)} is ${STATES[next.state].word} from frame ${next.from} to ${next.until}`);
+}
+
+/* Another clip. What would be lost is asked for first. */
+function otherClip(by) {
+  const { session, unsaved } = store.status;
+  const why = unsaved ?? (session ? null : "without --session its boxes are not kept");
+  if (why && store.targets.size && !confirm(`Leave this clip? ${why}`)) return;
+  ask({ do: "clip", by });
 }
 
 const undo = () => ask({ do: "undo" });
@@ -151,6 +168,7 @@ const rename = () => {
 const help = () => {
   byId("keys").replaceChildren(...keys().flatMap(listed));
   byId("help").showModal();
+  byId("help").scrollTop = 0;
 };
 
 /* Keys, what the list of shortcuts says of them, and what they do. */
@@ -246,15 +264,23 @@ function isItsOwn(key, on) {
   return on.closest("button, summary, input") !== null && (key === "Enter" || (key === " " && reached));
 }
 
+/* The letter of a key, also on a keyboard of another script. */
+function letterOf({ key, code }) {
+  return key.length === 1 && key > "\x7f" && code.startsWith("Key") ? code[3].toLowerCase() : key.toLowerCase();
+}
+
 function onKey(event) {
-  if (!store.status || byId("help").open) return;
+  // What composes a word belongs to it.
+  if (!store.status || byId("help").open || event.isComposing) return;
   const writes = event.target.closest("input[type=number], input[type=text]");
-  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && event.key.toLowerCase() === "z" && !writes) {
+  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && letterOf(event) === "z" && !writes) {
     event.preventDefault();
     return undo();
   }
   if (event.ctrlKey || event.altKey || event.metaKey) return;
   if (event.key === "Escape" && event.target.closest("input[type=number], input[type=text], input[type=range], select")) {
+    // What was typed is given up.
+    if (event.target.dataset.shown !== undefined) event.target.value = event.target.dataset.shown;
     event.target.blur();
     return;
   }
@@ -262,7 +288,7 @@ function onKey(event) {
   // A list goes to the entry that begins with what is typed.
   if (event.key.length === 1 && event.target.closest("select")) event.preventDefault();
   // With caps lock, too, a key does what the list shows.
-  const name = event.key === " " ? "Space" : event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const name = event.key === " " ? "Space" : event.key.length === 1 ? letterOf(event) : event.key;
   if (!store.status.pick && event.shiftKey && name.startsWith("Arrow") && /Left|Right/.test(name)) {
     event.preventDefault();
     step(name === "ArrowLeft" ? -10 : 10);
@@ -291,12 +317,12 @@ function connect() {
   byId("format").addEventListener("change", redraw);
   byId("doubtful").addEventListener("click", nextDoubtful);
   byId("undo").addEventListener("click", undo);
-  byId("clip-back").addEventListener("click", () => ask({ do: "clip", by: -1 }));
-  byId("clip-on").addEventListener("click", () => ask({ do: "clip", by: 1 }));
+  byId("clip-back").addEventListener("click", () => otherClip(-1));
+  byId("clip-on").addEventListener("click", () => otherClip(1));
   byId("spans-box").addEventListener("toggle", () => store.status && redraw());
   for (const field of ["name", "kind"]) {
     byId(field).addEventListener("change", rename);
-    byId(field).addEventListener("keydown", (event) => event.key === "Enter" && event.target.blur());
+    byId(field).addEventListener("keydown", (event) => event.key === "Enter" && !event.isComposing && event.target.blur());
   }
   byId("draw-new").addEventListener("change", () => select(null));
   byId("end").addEventListener("click", () => ofSelected({ do: "end", position: position() }));
@@ -312,10 +338,11 @@ function connect() {
   byId("box-form").addEventListener("submit", (event) => {
     event.preventDefault();
     if (!store.status) return;
-    edited = false;
     // Another Enter would give the same box once more.
     document.activeElement?.blur();
-    give([..."xywh"].map((side) => Number(byId(`box-${side}`).value)));
+    // Numbers that are refused stay.
+    edited = true;
+    give([..."xywh"].map((side) => Number(byId(`box-${side}`).value))).then((taken) => { if (taken) edited = false; });
   });
   document.addEventListener("keydown", onKey);
   document.addEventListener("focusin", (event) => { reached = event.target.matches(":focus-visible"); });

@@ -17,7 +17,8 @@ const panel = {
     const { position, playing } = status;
     document.body.classList.toggle("pick", status.pick);
     const clip = status.clip && `clip ${status.clip[0]} of ${status.clip[1]}`;
-    const saved = status.session && `saved in ${status.session}`;
+    const saved = status.session && (status.unsaved ? `not saved: ${status.unsaved}` : `saved in ${status.session}`);
+    byId("source").classList.toggle("wrong", Boolean(status.unsaved));
     byId("source").textContent = [status.source, clip, status.preset, saved].filter(Boolean).join(" · ");
     byId("clips").hidden = !status.clip;
     byId("clip-back").disabled = !status.clip || status.clip[0] <= 1;
@@ -111,7 +112,7 @@ const panel = {
     const id = stage.selected;
     const target = id === null ? null : store.targets.get(id);
     const first = target ? Math.min(...target.marks.keys()) : 0;
-    byId("end").disabled = !target || position <= first;
+    byId("end").disabled = !target || position <= first || this.absence(id, position) === "ended";
     byId("take-back").disabled = !target || position === first || target.marks.get(position) === undefined;
     byId("remove").disabled = !target;
     byId("draw-anew").disabled = !target;
@@ -121,6 +122,7 @@ const panel = {
     byId("undo").disabled = !store.status.undo;
     const alone = byId("format").value === "otb";
     byId("save").disabled = alone ? store.targets.size !== 1 && !target : !store.targets.size;
+    byId("save").title = alone && byId("save").disabled ? "OTB is of one target: select it" : "";
     byId("doubtful").disabled = !store.targets.size;
     for (const [field, word] of [["name", target?.name], ["kind", target?.kind]]) {
       byId(field).disabled = !target;
@@ -165,21 +167,22 @@ const panel = {
 
   /* Says what a person who does not watch should know. */
   announce(status, position) {
-    const [count, text] = status.said;
-    if (count !== this.saidCount) {
-      this.saidCount = count;
-      this.say(text);
-    }
+    const isWrong = byId("said").classList.contains("wrong");
     for (const [id, target] of store.targets) {
       const state = target.records.get(position)?.state;
       const before = this.seen.get(id);
       if (state && state !== before) {
         this.seen.set(id, state);
         const loud = ["lost", "recovered", "uncertain"];
-        if (loud.includes(state) || (loud.includes(before) && state === "tracking")) {
-          this.say(`Target ${id} is ${STATES[state].word} at frame ${position}`);
+        if (!isWrong && (loud.includes(state) || (loud.includes(before) && state === "tracking"))) {
+          this.say(`${store.called(id)} is ${STATES[state].word} at frame ${position}`);
         }
       }
+    }
+    const [count, text] = status.said;
+    if (count !== this.saidCount) {
+      this.saidCount = count;
+      this.say(text);
     }
   },
 

@@ -92,10 +92,12 @@ const stage = {
     }
     const drawn = this.drag ? boxOf(this.drag) : this.draft;
     if (drawn) this.drawDraft(context, scale, drawn);
-    else this.drawHandles(context, scale);
     context.restore();
+    // Those of a box that reaches beyond the frame stand in the margin.
+    if (!drawn) this.drawHandles(context, scale);
     // Labels may stand in the margin: in a frame that is low they would hide what they name.
-    for (const [id, target] of store.targets) {
+    const last = ([id]) => Number(id === this.selected);
+    for (const [id, target] of [...store.targets].sort((a, b) => last(a) - last(b))) {
       const record = target.records.get(position);
       if (record?.bbox) this.drawLabel(context, id, record);
     }
@@ -186,7 +188,8 @@ const stage = {
     }
   },
 
-  /* The handle under a pointer: {bbox, x, y} with the shares that move. */
+  /* What of the selected box is under a pointer: {bbox, x, y} with the shares that an edge or a corner moves, {bbox} inside
+     of it, where all of it moves. */
   grasp(event) {
     const bbox = this.editable();
     if (!bbox) return null;
@@ -196,7 +199,9 @@ const stage = {
     const [px, py] = this.point(event, false);
     const far = ([x, y]) => Math.hypot(bbox[0] + x * bbox[2] - px, bbox[1] + y * bbox[3] - py);
     const [near] = this.handles(bbox).sort((a, b) => far(a) - far(b));
-    return far(near) <= reach ? { bbox, x: near[0], y: near[1] } : null;
+    if (far(near) <= reach) return { bbox, x: near[0], y: near[1] };
+    const inside = px >= bbox[0] && py >= bbox[1] && px <= bbox[0] + bbox[2] && py <= bbox[1] + bbox[3];
+    return inside ? { bbox } : null;
   },
 
   drawTrail(context, scale, id, target, position) {
@@ -260,15 +265,16 @@ const stage = {
     context.restore();
   },
 
-  /* Where a pointer is on the image, or beyond it. */
-  point(event, within = true) {
+  /* Where a pointer is on the image and, of a box that reaches beyond it, within that box; or anywhere. */
+  point(event, within = true, [bx, by, bw, bh] = [0, 0, 0, 0]) {
     const rect = this.canvas.getBoundingClientRect();
     const { scale, left, top } = this.place();
     const ratio = this.canvas.width / rect.width;
     const [w, h] = store.size;
     const x = ((event.clientX - rect.left) * ratio - left) / scale;
     const y = ((event.clientY - rect.top) * ratio - top) / scale;
-    return within ? [Math.min(Math.max(x, 0), w), Math.min(Math.max(y, 0), h)] : [x, y];
+    const between = (at, low, high) => Math.min(Math.max(at, Math.min(low, 0)), high);
+    return within ? [between(x, bx, Math.max(w, bx + bw)), between(y, by, Math.max(h, by + bh))] : [x, y];
   },
 
   /* The smallest box around a point. */
@@ -309,7 +315,8 @@ const stage = {
         this.pan = { id: event.pointerId, at: [event.clientX, event.clientY] };
         return;
       }
-      const [x, y] = this.point(event);
+      const handle = this.grasp(event);
+      const [x, y] = this.point(event, true, handle?.bbox);
       this.draft = null;
       // The prevented default also moves the focus, and so the keys; this does it instead.
       document.activeElement?.blur();
@@ -318,7 +325,7 @@ const stage = {
         id: event.pointerId, x, y, x2: x, y2: y, from: [event.clientX, event.clientY], moved: false,
         // The target and the frame of the box; during playback, the frame at which it stops.
         target: this.selected, position: playing || late ? null : position,
-        handle: this.grasp(event),
+        handle,
       };
       this.onDown();
     });
@@ -339,7 +346,7 @@ const stage = {
       const drag = this.drag;
       if (!drag) this.canvas.style.cursor = CURSORS[this.grasp(event) ? cursorOf(this.grasp(event)) : ""];
       if (drag?.id !== event.pointerId) return;
-      [drag.x2, drag.y2] = this.point(event);
+      [drag.x2, drag.y2] = this.point(event, true, drag.handle?.bbox);
       drag.moved ||= Math.hypot(event.clientX - drag.from[0], event.clientY - drag.from[1]) > CLICK;
       this.draw();
     });
@@ -363,14 +370,15 @@ const stage = {
 };
 
 /* The pointer over a handle says in which directions it moves. */
-const CURSORS = { "": "", "\\": "nwse-resize", "/": "nesw-resize", "|": "ns-resize", "-": "ew-resize" };
-const cursorOf = ({ x, y }) => (x === 0.5 ? "|" : y === 0.5 ? "-" : x === y ? "\\" : "/");
+const CURSORS = { "": "", "+": "move", "\\": "nwse-resize", "/": "nesw-resize", "|": "ns-resize", "-": "ew-resize" };
+const cursorOf = ({ x, y }) => (x === undefined ? "+" : x === 0.5 ? "|" : y === 0.5 ? "-" : x === y ? "\\" : "/");
 
-/* The box between the corners of a drag, or with the edges that a handle moves, to a tenth of a pixel. */
+/* The box between the corners of a drag, with the edges that a handle moves, or moved, to a tenth of a pixel. */
 function boxOf({ x, y, x2, y2, handle }) {
   if (handle) {
     const [left, top, width, height] = handle.bbox;
     const [dx, dy] = [x2 - x, y2 - y];
+    if (handle.x === undefined) return boxOf({ x: left + dx, y: top + dy, x2: left + dx + width, y2: top + dy + height });
     const at = (from, length, share, by) => [from + (share === 0 ? by : 0), from + length + (share === 1 ? by : 0)];
     const [[ax, bx], [ay, by]] = [at(left, width, handle.x, dx), at(top, height, handle.y, dy)];
     return boxOf({ x: ax, y: ay, x2: bx, y2: by });

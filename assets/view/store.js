@@ -91,6 +91,11 @@ const store = {
     return this.targets.get(id)?.name ?? String(id);
   },
 
+  /* The same in a sentence. */
+  called(id, word = "Target") {
+    return this.targets.get(id)?.name ?? `${word} ${id}`;
+  },
+
   /* The runs of frames in which a target has one state, in order: [{from, until, state}], both ends included. Given
      frames belong to the run around them. */
   spans(id) {

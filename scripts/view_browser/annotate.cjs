@@ -45,7 +45,21 @@ module.exports = async function annotating(browser) {
   await page.click("#undo");
   await until(page, (w) => store.record(1, 1).bbox[2] < w + 2, w);
   assert.ok(near(await given(), [x, y, w, h]));
-  console.log("annotate: handles change the box, undo takes it back");
+  // A drag inside moves it, and an edge that lies beyond the frame is grasped in the margin.
+  await pull(page, [x + w / 2, y + h / 2], [x + w / 2 + 12, y + h / 2 + 9]);
+  await until(page, (x) => store.record(1, 1).bbox[0] > x + 10, x);
+  assert.ok(near(await given(), [x + 12, y + 9, w, h]), `${await given()} after a move`);
+  await page.evaluate(([w, h]) => order({ do: "give", target: 1, bbox: [-20, 60, w, h] }), [w, h]);
+  await until(page, () => store.record(1, 1).bbox[0] < -10);
+  await pull(page, [-20, 60], [10, 70]);
+  await until(page, () => store.record(1, 1).bbox[0] > 0);
+  assert.ok(near(await given(), [10, 70, w - 30, h - 10]), `${await given()} after an edge in the margin`);
+  for (const left of [3, 2, 1]) {
+    await page.keyboard.press("Control+z");
+    await until(page, (left) => store.status.undo === left, left);
+  }
+  assert.ok(near(await given(), [x, y, w, h]), `${await given()} after undo`);
+  console.log("annotate: handles change the box, a drag inside moves it, undo takes it back");
 
   // The wheel zooms about the pointer; Shift and a drag move; a box is drawn where it is seen.
   const [point] = await onScreen(page, [[200, 150]]);

@@ -50,7 +50,8 @@ module.exports = async function byMouse(browser) {
   await standsAt(page, 100);
   await page.keyboard.press("1");
   const [x, y, w, h] = before[99].slice(1);
-  await drag(page, [x + 15, y + 12, w, h]);
+  // From below the old box, which a drag inside of it would move.
+  await drag(page, [x + 15 + w, y + 12 + h, -w, -h]);
   await until(page, () => store.mark(1, 100) === true);
   const given = (await boxes(page, 1))[99].slice(1);
   await page.click("#play");

@@ -229,7 +229,11 @@ fn serve(
         std::thread::sleep(POLL_INTERVAL);
     }
     let next = view.next_clip();
-    view.close()?;
+    match view.close().map_err(Failure::from) {
+        // The clip stays in the list.
+        Err(failure) if next.is_some() && !cancel.is_cancelled() => _ = failure.report(),
+        ended => ended?,
+    }
     if cancel.is_cancelled() { Err(Failure::Interrupted) } else { Ok(next) }
 }
 

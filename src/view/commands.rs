@@ -1,6 +1,7 @@
 //! The commands of a page, and how the controller handles them.
 
-use std::ops::RangeInclusive;
+use std::cmp::Ordering;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -40,8 +41,14 @@ impl Controller {
                 self.give(target, position.unwrap_or(shown), bbox)?;
             }
             Command::End { target, position } => {
-                let first = "this is its first box: remove the target instead";
-                self.edit_marks(target, first, |track| track.end(position.unwrap_or(shown)))?;
+                let at = position.unwrap_or(shown);
+                let start = self.shared.look(|state| state.tracks.get(&target).map_or(0, Track::start));
+                let reason = match at.cmp(&start) {
+                    Ordering::Less => format!("target {target} begins in frame {start}"),
+                    Ordering::Equal => "this is its first box: remove the target instead".into(),
+                    Ordering::Greater => format!("target {target} has ended already"),
+                };
+                self.edit_marks(target, &reason, |track| track.end(at))?;
             }
             Command::TakeBack { target, position } => {
                 let none = "only a later box or an end can be taken back";
@@ -72,6 +79,11 @@ impl Controller {
                 let (target, gone) = self.shared.change(ViewState::undo).ok_or("there is nothing to undo")?;
                 self.checkpoints.entry(target).or_default().forget(&gone);
                 self.pause();
+                return Ok(Some(match gone {
+                    _ if self.check_target(target).is_err() => format!("Undone: target {target} is gone again"),
+                    Range { start: 0, end: 0 } => format!("Undone: the name or class of target {target}"),
+                    Range { start, .. } => format!("Undone: target {target} from frame {} on", start.max(1)),
+                }));
             }
             Command::Quit => return Err("a page does not end the program".into()),
             Command::Play => {

@@ -161,14 +161,10 @@ struct Found {
 /// `path`, or no target if there is none, has the revision `opened`; so a view in which nothing is done writes nothing.
 ///
 /// # Errors
-/// When the last attempt fails; earlier ones are said on the page, and repeated. A file that another program has written
+/// When the last attempt fails; earlier ones are shown on the page, and repeated. A file that another program has written
 /// meanwhile is kept; the session is then written beside it.
 pub fn autosave(results: &Results, shared: &SharedState, path: &Path, opened: u64, stop: &CancelToken) -> Result<()> {
     let written = || std::fs::metadata(path).and_then(|file| file.modified()).ok();
-    let foreign = |place: &str| {
-        let reason = format!("another program has written it meanwhile; this session {place}");
-        Error::Output { path: path.into(), reason }
-    };
     let (mut saved, mut due, mut ours) = (None, Instant::now(), written());
     loop {
         let stopping = stop.is_cancelled();
@@ -177,26 +173,37 @@ pub fn autosave(results: &Results, shared: &SharedState, path: &Path, opened: u6
         if now.0 != opened && saved != Some(now) && (stopping || Instant::now() >= due) {
             let begun = Instant::now();
             let result = match written().is_none_or(|time| Some(time) == ours) {
-                true => results.save(shared, path),
-                false if stopping => {
-                    let beside = free_beside(path, "unsaved");
-                    results.save(shared, &beside)?;
-                    Err(foreign(&format!("is in {}", beside.display())))
-                }
-                false => Err(foreign("will be written beside it at the end")),
+                true => results.save(shared, path).map_err(|error| error.to_string()),
+                false => Err("another program has written the session meanwhile".into()),
             };
             // A long session takes a tenth of the time at most.
             due = Instant::now() + SAVE_INTERVAL.max(begun.elapsed() * 10);
             match result {
-                Ok(()) => (saved, ours) = (Some(now), written()),
-                Err(error) if stopping => return Err(error),
-                Err(error) => shared.change(|state| state.say(format!("the session is not saved: {error}"))),
+                Ok(()) => {
+                    (saved, ours) = (Some(now), written());
+                    if shared.look(|state| state.status.unsaved.is_some()) {
+                        shared.change(|state| state.status.unsaved = None);
+                    }
+                }
+                Err(reason) if stopping => return Err(elsewhere(results, shared, path, &reason)),
+                Err(reason) => shared.change(|state| state.status.unsaved = Some(reason)),
             }
         }
         if stopping {
             return Ok(());
         }
         std::thread::sleep(SAVE_POLL);
+    }
+}
+
+/// Writes a session that cannot be saved at `path` beside it, or else into the folder for temporary files. Returns the
+/// error that says so.
+fn elsewhere(results: &Results, shared: &SharedState, path: &Path, reason: &str) -> Error {
+    let temporary = std::env::temp_dir().join(path.file_name().unwrap_or_default());
+    let mut places = [path, &temporary].map(|path| free_beside(path, "unsaved")).into_iter();
+    match places.find(|place| results.save(shared, place).is_ok()) {
+        Some(place) => Error::Output { path: place, reason: format!("the session is saved here: {reason}") },
+        None => Error::Output { path: path.into(), reason: format!("the session is lost: {reason}") },
     }
 }
 

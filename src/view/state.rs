@@ -64,6 +64,8 @@ pub struct Status {
     pub undo: usize,
     /// Whether a session is saved, and where.
     pub session: Option<String>,
+    /// Why its last changes are not saved.
+    pub unsaved: Option<String>,
 }
 
 /// A change of records.
@@ -436,11 +438,16 @@ impl Track {
         gone
     }
 
-    /// Ends the target at `position`; returns the positions whose records are gone, or `None` at the first box or
-    /// before it.
+    /// Ends the target at `position`; returns the positions whose records are gone, or `None` at the first box, before
+    /// it, and where the target has ended.
     pub fn end(&mut self, position: usize) -> Option<Gone> {
-        if position <= self.start() {
+        let has_ended = self.marks.range(..=position).next_back().is_none_or(|(_, mark)| mark.is_none());
+        if position <= self.start() || has_ended {
             return None;
+        }
+        // The end after it is that of the same piece.
+        if let Some((&next, None)) = self.marks.range(position..).find(|(at, _)| **at > position) {
+            self.marks.remove(&next);
         }
         self.marks.insert(position, None);
         Some(self.clear(position))

@@ -284,6 +284,7 @@ fn a_target_whose_beginning_is_gone_stops_no_other() {
     seat.step(14, 15);
     // An end and a wrong box. The pieces before them began in a frame that is gone.
     seat.command(Command::End { target: 1, position: Some(15) });
+    assert!(seat.refused(Command::End { target: 1, position: Some(18) }).contains("has ended already"));
     let gone = seat.refused(Command::TakeBack { target: 1, position: 15 });
     assert!(gone.contains("its beginning is gone: draw a new box"), "{gone}");
     seat.command(Command::Give { target: 2, position: Some(14), bbox: seat.truth(14) });
@@ -513,7 +514,7 @@ fn a_target_of_a_later_frame_begins_when_the_frame_comes() {
     // It has no record before.
     seat.step(5, 6);
     assert_eq!((seat.found(3).len(), seat.found(7).len()), (6, 0));
-    assert!(seat.refused(Command::End { target: 7, position: Some(6) }).contains("remove the target"));
+    assert!(seat.refused(Command::End { target: 7, position: Some(6) }).contains("begins in frame 12"));
     seat.play_to_the_end();
     assert_eq!(seat.found(3), plain(1, seat.truth(1), FRAMES));
     assert_eq!(seat.found(7), plain(12, seat.truth(12), FRAMES));

@@ -143,6 +143,20 @@ fn a_session_that_does_not_fit_is_refused_and_kept() {
     assert_eq!(place.read("new.json"), "other");
     assert!(said.contains("new.json.unsaved-1"), "{said}");
     assert_eq!(place.json("new.json.unsaved-1")["targets"][0]["given"][1], json!({ "frame": 2, "bbox": null }));
+    // A folder that is gone.
+    fs::create_dir(place.path("gone")).unwrap();
+    let mut command = crate::helper::interruptible();
+    command.args(["view", "--port", "0", "--session"]).arg(place.path("gone/work.json")).arg(place.seq());
+    let served = crate::served::started(command.env("TMPDIR", place.path("")), "view: ");
+    served.stands_at(1);
+    fs::remove_dir(place.path("gone")).unwrap();
+    served.order(json!({ "do": "add", "bbox": [40, 30, 24, 32] }));
+    while served.news()["status"]["unsaved"].is_null() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let (code, said) = served.interrupt();
+    assert!(code == Some(1) && said.contains("saved here"), "{said}");
+    assert_eq!(place.json("work.json.unsaved-1")["targets"][0]["id"], 1);
 }
 
 #[test]
