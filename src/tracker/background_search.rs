@@ -411,10 +411,10 @@ impl Search for BackgroundSearch {
         let hold = denied.map_or(1.0, |params| params.denied_hold);
         match rate {
             None if due && hold > 0.0 => self.learn_at(frame, at, hold, denied.is_none().then_some(certain)),
-            // The filter has no rate: it is held less near the one before.
+            // The filter has no rate: it is held less or more near the one before.
             Some(rate) if rate > 0.0 => {
                 let hold = (1.0 / rate - 1.0) / (1.0 / NOMINAL_RATE - 1.0);
-                self.learn_at(frame, at, hold.clamp(0.0, 1.0), denied.is_none().then_some(certain))
+                self.learn_at(frame, at, hold, denied.is_none().then_some(certain))
             }
             _ => false,
         };

@@ -30,8 +30,12 @@ const SCAN_SCALES: [f64; 3] = [1.0, 1.25, 0.8];
 const MIN_FRAMES_ELSEWHERE: usize = 5;
 const MIN_PSR_ELSEWHERE: f32 = 18.0;
 
-/// Most frames for which the box waits at the place where the target was hidden.
+/// Most frames for which the box waits at the place where the target was hidden, or for which a target without an
+/// identity is followed while it is hidden.
 const MAX_WAIT: usize = 60;
+
+/// How fast a hidden target without an identity is learned: a fortieth of the usual.
+const HIDDEN_RATE: f64 = 0.0005;
 
 /// What a tracker says of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -149,7 +153,7 @@ struct Engine {
     scan: TileScan,
     /// Where a lost target was found last, and in how many frames in a row.
     candidate: Option<(Pose, usize)>,
-    /// Frames in a row in which the box has waited for a hidden target.
+    /// Frames in a row in which a hidden target was denied, or followed without an identity.
     waited: usize,
     /// The centre in the last frame that was `tracking`.
     sure_center: (f64, f64),
@@ -220,7 +224,10 @@ impl Engine {
             let overview = Overview::of(frame);
             self.cut |= !was_lost && overview.is_cut_from(&self.overview);
             self.elsewhere = self.cut && !overview.is_same_as(&self.overview);
-            state = self.states.as_mut().filter(|_| self.elsewhere).map_or(by_confidence, StateMachine::lose);
+            // Without an identity nothing tells what is followed then.
+            let hidden_for_long = self.waited >= MAX_WAIT && detection.evidence.identity.is_none();
+            let loses = self.elsewhere || hidden_for_long;
+            state = self.states.as_mut().filter(|_| loses).map_or(by_confidence, StateMachine::lose);
             if state == State::Recovered {
                 state = self.recover();
             }
@@ -257,13 +264,16 @@ impl Engine {
         }
         let lost = self.is_lost();
         let Self { search, guard, states, .. } = self;
+        let hidden = states.as_ref().is_some_and(StateMachine::is_hidden);
         // The box would go with what covers the target.
-        let covered = states.as_ref().is_some_and(StateMachine::is_hidden) && search.denies(&detection.evidence);
-        self.waited = if covered { self.waited + 1 } else { 0 };
+        let covered = hidden && search.denies(&detection.evidence);
+        // Without an identity it goes there, and what covers the target is hardly learned.
+        let rate = (hidden && detection.evidence.identity.is_none()).then_some(HIDDEN_RATE);
+        self.waited = if covered || rate.is_some() { self.waited + 1 } else { 0 };
         let waits = covered && self.waited <= MAX_WAIT;
         if detection.seen && !lost && !waits {
             self.pose = detection.pose;
-            learned = search.learn(frame, self.pose, &detection.evidence, None);
+            learned = search.learn(frame, self.pose, &detection.evidence, rate);
             if states.is_none() {
                 state = search.state(&detection.evidence);
             }

@@ -546,6 +546,25 @@ fn the_box_of_a_hidden_target_waits_where_it_was() {
     }
 }
 
+/// Without an identity nothing tells what covers the target from a target that has changed.
+#[test]
+fn a_hidden_target_without_an_identity_is_hardly_learned_and_then_lost() {
+    let search = Scripted { psr: 2.0, ..Scripted::sure(NEARBY, 0.6) };
+    let mut engine = with_states(&search, ConfidenceParams { hidden_share: 0.7, ..impatient(0) }, None);
+    engine.states.as_mut().unwrap().update(0.9, None, Some(20.0));
+    let lost = [(); MAX_WAIT + 1].map(|()| {
+        let estimate = engine.update(&picture(START).frame());
+        assert_eq!((estimate.state, estimate.bbox), (State::Lost, target_at(NEARBY)));
+        engine.is_lost()
+    });
+    assert_eq!(lost.iter().position(|lost| *lost), Some(MAX_WAIT));
+    let rates = calls(&search).into_iter().filter_map(|call| match call {
+        Call::Learn(_, rate) => Some(rate),
+        _ => None,
+    });
+    assert_eq!(rates.collect::<Vec<_>>(), [Some(HIDDEN_RATE); MAX_WAIT]);
+}
+
 /// A cut moves no box and undoes no learning. Elsewhere the target must be found in more frames and stand out.
 #[test]
 fn a_cut_loses_the_target_at_once_until_the_scene_is_back() {
