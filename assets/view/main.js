@@ -57,7 +57,8 @@ function strayed({ target, position: at }) {
 async function give(bbox, drag = null) {
   if (store.status.pick) {
     stage.draft = bbox;
-    return redraw();
+    redraw();
+    return true;
   }
   const wrong = drag && strayed(drag);
   if (wrong) return panel.say(`${wrong}: draw it again`, true);

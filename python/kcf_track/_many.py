@@ -97,7 +97,7 @@ def track_many(
     shown.show(len(found), len(todo))
     with closing(shown):
         try:
-            run = children.follow if client is None else follow
+            run = children.follow if client is None else recorded if hasattr(client, "get_executor") else follow
             futures = {executor.submit(run, job): job[0] for job in left}
             for future in as_completed(futures):
                 clip = futures.pop(future)
@@ -199,30 +199,30 @@ def finished(place: Path, clip: str) -> dict[str, Any] | None:
     return document if "frames" in document and not document["summary"]["error"] else None
 
 
-def follow(job: Job) -> Answer:
-    """The JSON document of a clip; an error is in its summary. This runs on a worker."""
+def recorded(job: Job) -> Answer:
+    """The same in another process, with what was warned of there."""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        text = document_of(job)
+        text, _ = follow(job)
     return text, [str(warning.message) for warning in warned]
 
 
-def document_of(job: Job) -> str:
-    """The JSON document of a clip."""
+def follow(job: Job) -> Answer:
+    """The JSON document of a clip; an error is in its summary. This runs on a worker."""
     clip, targets, settings = job
     try:
         keywords: dict[str, Any] = {"progress": False, "frames": False, "threads": 1, **settings}
         run = track(clip, None if targets is None else Boxes({"targets": targets}), **keywords)
     except Exception as error:
-        return json.dumps({"summary": {"error": str(error)}})
+        return json.dumps({"summary": {"error": str(error)}}), []
     with suppress(Exception):
         # The document has the error, and the boxes until then.
         run.finish()
     if not run.steps:
-        return json.dumps({"summary": {"error": run.error or "there is no frame"}})
+        return json.dumps({"summary": {"error": run.error or "there is no frame"}}), []
     with tempfile.TemporaryDirectory(prefix="kcf-track-") as place:
         run.save(f"{place}/boxes.json")
-        return Path(f"{place}/boxes.json").read_text(encoding="utf-8")
+        return Path(f"{place}/boxes.json").read_text(encoding="utf-8"), []
 
 
 def answer_of(future: Future[Answer]) -> Answer:
@@ -288,4 +288,4 @@ class Children:
 
 def child() -> None:
     """Answer the job on the standard input."""
-    sys.stdout.write(json.dumps(follow(pickle.loads(sys.stdin.buffer.read()))))
+    sys.stdout.write(json.dumps(recorded(pickle.loads(sys.stdin.buffer.read()))))

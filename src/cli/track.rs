@@ -129,9 +129,9 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         _ => Some(wanted.within(span, info, ", draw it with --pick, or use `kcf-track view`")?),
     };
     let outputs = args.output.outputs(wanted.named)?;
-    let commands = ("--commands", &args.commands);
-    let inputs = [("--init-file", &args.targets.init_file), ("--config", &args.settings.config), commands];
-    outputs.check_inputs(info, &inputs.map(|(flag, path)| (flag, path.as_deref())))?;
+    let commands = args.commands.as_deref().filter(|path| *path != Path::new("-"));
+    let files = [("--init-file", args.targets.init_file.as_deref()), ("--config", args.settings.config.as_deref())];
+    outputs.check_inputs(info, &[files[0], files[1], ("--commands", commands)])?;
     // Opens outputs before it asks for a box, so a bad path fails first.
     let exports = outputs.open(info)?;
     let (targets, begun) = match known {

@@ -69,7 +69,9 @@ impl<'a> Journal<'a> {
     pub fn add<F: Follower>(&mut self, step: &Step<'_, F>) -> Result<()> {
         self.dropped += step.item.position.saturating_sub(self.last + 1);
         self.last = step.item.position;
-        if step.outcomes.is_empty() && self.run.targets.is_empty() {
+        // An unreadable frame is drawn in the size of those before it.
+        let is_sized = self.is_sized || step.item.frame.is_ok();
+        if step.outcomes.is_empty() && (self.run.targets.is_empty() || !is_sized) {
             return Ok(());
         }
         let pixels = step.item.picture();
@@ -102,7 +104,8 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// Completes all outputs. `failure` is what ended the run early. Without a frame the old files stay.
+    /// Completes all outputs. `failure` is what ended the run early. Without a frame with targets the old
+    /// files stay, but for pictures.
     pub fn finish(&mut self, failure: Option<&str>) -> (Summary, Result<()>) {
         let summary = self.tally.summary(self.run.named_targets(), self.truth_summary(), failure);
         // Of boxes that are repeated, the time says nothing.

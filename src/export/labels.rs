@@ -445,7 +445,7 @@ fn yolo(folder: &Path, images: &[PathBuf]) -> Wrong<Vec<Found>> {
             let id = match near {
                 Some((_, place)) => known.remove(place).0.id,
                 None if absent().count() == 1 => absent().map(|(&id, _)| id).sum(),
-                None => newest + 1 + label.class,
+                None => newest.saturating_add(label.class).saturating_add(1),
             };
             all.push(Found { id, given: !targets.is_empty(), ..found });
         }

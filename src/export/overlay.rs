@@ -137,7 +137,8 @@ impl Exporter for Overlays {
         let mut painting = Painting {
             picture: picture(frame)?,
             targets: Vec::with_capacity(frame.records.len()),
-            truth: frame.truth.filter(BBox::is_valid),
+            // Where no target is followed there is nothing to compare.
+            truth: frame.truth.filter(|truth| truth.is_valid() && !frame.records.is_empty()),
             inset: map.map(|map| map.centered()),
             style: self.options.style,
             hidden: self.options.hidden,

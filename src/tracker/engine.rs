@@ -34,8 +34,9 @@ const MIN_PSR_ELSEWHERE: f32 = 18.0;
 /// identity is followed while it is hidden.
 const MAX_WAIT: usize = 60;
 
-/// How fast a hidden target without an identity is learned: a fortieth of the usual.
-const HIDDEN_RATE: f64 = 0.0005;
+/// How fast the filter learns a hidden target without an identity, in each frame: it is held forty times as strongly as
+/// usual near the one before. Colours and size are learned as usual.
+const HIDDEN_RATE: f64 = 1.0 / 1961.0;
 
 /// What a tracker says of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -225,7 +226,8 @@ impl Engine {
             self.cut |= !was_lost && overview.is_cut_from(&self.overview);
             self.elsewhere = self.cut && !overview.is_same_as(&self.overview);
             // Without an identity nothing tells what is followed then.
-            let hidden_for_long = self.waited >= MAX_WAIT && detection.evidence.identity.is_none();
+            let is_hidden = self.states.as_ref().is_some_and(StateMachine::is_hidden);
+            let hidden_for_long = is_hidden && self.waited >= MAX_WAIT && detection.evidence.identity.is_none();
             let loses = self.elsewhere || hidden_for_long;
             state = self.states.as_mut().filter(|_| loses).map_or(by_confidence, StateMachine::lose);
             if state == State::Recovered {
@@ -267,7 +269,7 @@ impl Engine {
         let hidden = states.as_ref().is_some_and(StateMachine::is_hidden);
         // The box would go with what covers the target.
         let covered = hidden && search.denies(&detection.evidence);
-        // Without an identity it goes there, and what covers the target is hardly learned.
+        // Without an identity it goes there, and the filter hardly learns what covers the target.
         let rate = (hidden && detection.evidence.identity.is_none()).then_some(HIDDEN_RATE);
         self.waited = if covered || rate.is_some() { self.waited + 1 } else { 0 };
         let waits = covered && self.waited <= MAX_WAIT;

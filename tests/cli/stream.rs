@@ -370,6 +370,6 @@ fn commands_add_give_and_drop_targets_between_the_frames_of_a_pipe() {
     wrong(&["--latest"]).stderr(contains("cameras"));
     wrong(&["--commands", "/nowhere"]).stderr(contains("/nowhere"));
     fs::remove_file(place.seq().join("groundtruth_rect.txt")).unwrap();
-    let idle = run([place.seq()]).args(["--commands", "-", "-q"]).assert().success();
+    let idle = run([place.seq()]).args(["--commands", "-", "--jsonl", "-", "-q"]).assert().success();
     idle.stderr(contains("no target was given"));
 }
