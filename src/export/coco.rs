@@ -139,7 +139,9 @@ mod tests {
             (&third["id"], &third["image_id"], &third["bbox"], &third["area"]),
             (&json!(3), &json!(2), &json!([-0.5, 21.0, 30.0, 40.25]), &json!(30.0 * 40.25))
         );
-        let attributes = json!({"track_id": 3, "state": "tracking", "given": false, "confidence": 0.75});
+        let written = &third["bbox"];
+        let attributes =
+            json!({"track_id": 3, "state": "tracking", "given": false, "confidence": 0.75, "written": written});
         assert_eq!((&third["attributes"], &annotations[0]["attributes"]["given"]), (&attributes, &json!(true)));
     }
 
