@@ -144,8 +144,10 @@ async function nextDoubtful() {
   const all = store.doubtful(stage.selected);
   const goesOn = ({ id, from }) => all.some((other) => other.id === id && other.until === from - 1);
   const next = all.find((span) => span.from > position() && !goesOn(span));
-  const partly = unfinished(stage.selected === null ? [...store.targets.keys()] : [stage.selected]);
-  if (!next) return panel.say(`no doubtful frame after this one${partly && `; ${partly}: play on`}`, Boolean(partly));
+  if (!next) {
+    const partly = unfinished(stage.selected === null ? [...store.targets.keys()] : [stage.selected]);
+    return panel.say(`no doubtful frame after this one${partly && `; ${partly}: play on`}`, Boolean(partly));
+  }
   if (!(await ask({ do: "seek", position: next.from }))) return;
   panel.say(`${store.called(next.id)} is ${STATES[next.state].word} from frame ${next.from} to ${next.until}`);
 }

@@ -344,7 +344,10 @@ const stage = {
         }
       }
       const drag = this.drag;
-      if (!drag) this.canvas.style.cursor = CURSORS[this.grasp(event) ? cursorOf(this.grasp(event)) : ""];
+      if (!drag) {
+        const grasped = this.grasp(event);
+        this.canvas.style.cursor = CURSORS[grasped ? cursorOf(grasped) : ""];
+      }
       if (drag?.id !== event.pointerId) return;
       [drag.x2, drag.y2] = this.point(event, true, drag.handle?.bbox);
       drag.moved ||= Math.hypot(event.clientX - drag.from[0], event.clientY - drag.from[1]) > CLICK;

@@ -199,30 +199,35 @@ def finished(place: Path, clip: str) -> dict[str, Any] | None:
     return document if "frames" in document and not document["summary"]["error"] else None
 
 
-def recorded(job: Job) -> Answer:
-    """The same in another process, with what was warned of there."""
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        text, _ = follow(job)
-    return text, [str(warning.message) for warning in warned]
-
-
-def follow(job: Job) -> Answer:
-    """The JSON document of a clip; an error is in its summary. This runs on a worker."""
+def document_of(job: Job) -> str:
+    """The JSON document of a clip; an error is in its summary."""
     clip, targets, settings = job
     try:
         keywords: dict[str, Any] = {"progress": False, "frames": False, "threads": 1, **settings}
         run = track(clip, None if targets is None else Boxes({"targets": targets}), **keywords)
     except Exception as error:
-        return json.dumps({"summary": {"error": str(error)}}), []
+        return json.dumps({"summary": {"error": str(error)}})
     with suppress(Exception):
         # The document has the error, and the boxes until then.
         run.finish()
     if not run.steps:
-        return json.dumps({"summary": {"error": run.error or "there is no frame"}}), []
+        return json.dumps({"summary": {"error": run.error or "there is no frame"}})
     with tempfile.TemporaryDirectory(prefix="kcf-track-") as place:
         run.save(f"{place}/boxes.json")
-        return Path(f"{place}/boxes.json").read_text(encoding="utf-8"), []
+        return Path(f"{place}/boxes.json").read_text(encoding="utf-8")
+
+
+def follow(job: Job) -> Answer:
+    """Follow a clip on a given executor, which has its own way with warnings."""
+    return document_of(job), []
+
+
+def recorded(job: Job) -> Answer:
+    """Follow a clip in another process, whose warnings are recorded."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        text = document_of(job)
+    return text, [str(warning.message) for warning in warned]
 
 
 def answer_of(future: Future[Answer]) -> Answer:

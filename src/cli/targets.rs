@@ -60,13 +60,7 @@ impl TargetArgs {
     /// # Errors
     /// Boxes without area, two targets with one id, a file or a line that cannot be read.
     pub fn read(&self, info: &Info) -> Result<Targets, Failure> {
-        let mut all = Targets {
-            wanted: Vec::new(),
-            typed: self.init.len(),
-            named: false,
-            warning: None,
-            parameters: Value::Null,
-        };
+        let mut all = Targets { typed: self.init.len(), ..Targets::default() };
         // Asked for once, as it may decode an image.
         let size = LazyCell::new(|| frame_size(info));
         for (given, id) in self.init.iter().zip(1..) {
@@ -170,7 +164,7 @@ fn parse_numbers(text: &str) -> Result<[f64; 4], String> {
 }
 
 /// All targets of a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Targets {
     /// The frame 0 is the first of the run. Those of `--init` come first.
     wanted: Vec<TargetRecord>,
@@ -193,7 +187,7 @@ fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Targets, Fai
             return Err(Failure::usage(format!("--init-file {shown}: there is no target in it")));
         }
         Ok(Ok(Labels { targets, document })) => {
-            let mut all = Targets { wanted: targets, typed: 0, named: true, warning: None, parameters: Value::Null };
+            let mut all = Targets { wanted: targets, named: true, ..Targets::default() };
             if let Some(of) = document {
                 let (width, height) = frame_size(info).unwrap_or_default();
                 let here = SourceRecord::new(of.source.path.clone(), info, Span::default());
@@ -236,7 +230,7 @@ fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Targets, Fai
     }
     match wanted.is_empty() {
         true => Err(Failure::usage(format!("--init-file {shown}: no target; a line is id,frame,x,y,w,h"))),
-        false => Ok(Targets { wanted, typed: 0, named: true, warning: None, parameters: Value::Null }),
+        false => Ok(Targets { wanted, named: true, ..Targets::default() }),
     }
 }
 

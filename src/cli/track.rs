@@ -130,8 +130,8 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     };
     let outputs = args.output.outputs(wanted.named)?;
     let commands = args.commands.as_deref().filter(|path| *path != Path::new("-"));
-    let files = [("--init-file", args.targets.init_file.as_deref()), ("--config", args.settings.config.as_deref())];
-    outputs.check_inputs(info, &[files[0], files[1], ("--commands", commands)])?;
+    let (boxes, config) = (args.targets.init_file.as_deref(), args.settings.config.as_deref());
+    outputs.check_inputs(info, &[("--init-file", boxes), ("--config", config), ("--commands", commands)])?;
     // Opens outputs before it asks for a box, so a bad path fails first.
     let exports = outputs.open(info)?;
     let (targets, begun) = match known {

@@ -9,10 +9,11 @@ use crate::bbox::BBox;
 use crate::error::Result;
 use crate::tracker::State;
 
-/// A COCO document: an image per frame with targets (per frame, where [`Frames`](super::Frames) writes them), an annotation per target and frame, its box `[x, y, w, h]` with the corner
-/// **0-based**. For a rotated target `segmentation` is the rotated outline, `bbox` the upright box around it and `area`
-/// that of the outline. `attributes` hold what COCO has no field for: `track_id`, `name`, `state`, `given`, `confidence`,
-/// the bbox as it was `written` and, for a rotated target, the tracker's own `box`. A lost target has no annotation.
+/// A COCO document: an image per frame that has targets, or per frame where [`Frames`](super::Frames) writes them, and an
+/// annotation per target and frame, its box `[x, y, w, h]` with the corner **0-based**. For a rotated target
+/// `segmentation` is the rotated outline, `bbox` the upright box around it and `area` that of the outline. `attributes`
+/// hold what COCO has no field for: `track_id`, `name`, `state`, `given`, `confidence`, the bbox as it was `written` and,
+/// for a rotated target, the tracker's own `box`. A lost target has no annotation.
 ///
 /// The frames of a video are not image files, so its images name the video and the 0-based frame in it (`video_id`,
 /// `frame_id`, as CocoVID does), and a `file_name` only if [`Frames`](super::Frames) writes them.

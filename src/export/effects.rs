@@ -6,7 +6,6 @@ use image::imageops::{FilterType, crop_imm, fast_blur, replace, resize};
 use image::{Rgb, RgbImage};
 
 use super::{FrameRecord, FrameResult, TargetRecord};
-use crate::bbox::BBox;
 
 /// How pixels are hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,22 +99,6 @@ pub(super) struct Crop {
     centers: VecDeque<(f64, f64)>,
 }
 
-/// What is known of a target in a frame.
-enum Followed<'a> {
-    Seen(&'a FrameRecord),
-    /// Its next given box.
-    ToCome(BBox),
-}
-
-impl<'a> Followed<'a> {
-    /// `None` of a target that has ended for good.
-    fn of(target: &TargetRecord, frame: &FrameResult<'a>) -> Option<Self> {
-        let record = frame.records.iter().find(|record| record.id.is_none_or(|id| id == target.id));
-        let next = target.boxes().find(|&(at, _)| at > frame.index).map(|(_, bbox)| Self::ToCome(bbox));
-        record.map(Self::Seen).or(next)
-    }
-}
-
 impl Crop {
     pub fn new(size: (u32, u32)) -> Self {
         Self { size, centers: VecDeque::new() }
@@ -123,16 +106,15 @@ impl Crop {
 
     /// Adds the newest frame.
     pub fn add(&mut self, frame: &FrameResult<'_>) {
-        let followed = frame.run.targets.iter().find_map(|target| Followed::of(target, frame));
-        let (center, at_first) = match followed {
-            Some(Followed::Seen(record)) => {
-                let center = record.finite_box().map(|bbox| bbox.center());
-                (center.filter(|_| record.is_visible()), center)
-            }
-            Some(Followed::ToCome(bbox)) => (None, Some(bbox.center())),
-            None => (None, None),
+        // The box in this frame, or else the next given one, and whether it shows the target.
+        let followed = |target: &TargetRecord| {
+            let record = frame.records.iter().find(|record| record.id.is_none_or(|id| id == target.id));
+            let next = || target.boxes().find(|&(at, _)| at > frame.index).map(|(_, bbox)| (Some(bbox), false));
+            record.map(|record| (record.finite_box(), record.is_visible())).or_else(next)
         };
-        let center = center.or(self.centers.back().copied()).or(at_first);
+        let (bbox, is_visible) = frame.run.targets.iter().find_map(followed).unwrap_or_default();
+        let here = bbox.map(|bbox| bbox.center());
+        let center = here.filter(|_| is_visible).or(self.centers.back().copied()).or(here);
         self.centers.push_back(center.unwrap_or_default());
         if self.centers.len() > 2 * CROP_REACH + 1 {
             self.centers.pop_front();

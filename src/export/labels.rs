@@ -441,11 +441,11 @@ fn yolo(folder: &Path, images: &[PathBuf]) -> Wrong<Vec<Found>> {
         for (label, found) in changed {
             let near = |(place, (_, written)): (usize, &(Found, Label))| (label.distance(written), place);
             let near = known.iter().enumerate().map(near).min_by(|a, b| a.0.total_cmp(&b.0));
-            let absent = || targets.iter().filter(|(id, class)| **class == label.class && !here.contains(id));
-            let id = match near {
-                Some((_, place)) => known.remove(place).0.id,
-                None if absent().count() == 1 => absent().map(|(&id, _)| id).sum(),
-                None => newest.saturating_add(label.class).saturating_add(1),
+            let mut absent = targets.iter().filter(|(id, class)| **class == label.class && !here.contains(id));
+            let id = match (near, absent.next(), absent.next()) {
+                (Some((_, place)), ..) => known.remove(place).0.id,
+                (None, Some((&id, _)), None) => id,
+                _ => newest.saturating_add(label.class).saturating_add(1),
             };
             all.push(Found { id, given: !targets.is_empty(), ..found });
         }
