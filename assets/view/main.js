@@ -161,6 +161,7 @@ function otherClip(by) {
 }
 
 const undo = () => ask({ do: "undo" });
+const redo = () => ask({ do: "redo" });
 /* What was typed in a field, or else the word that is known by now: another page may have changed it. */
 const typed = (field, word) => byId(field).value === byId(field).dataset.shown ? word ?? "" : byId(field).value;
 const rename = () => {
@@ -192,6 +193,7 @@ const KEYS = [
   [["T"], "Show or hide trails", () => flip("trails"), ["t"]],
   [["D"], "To the next doubtful frame", nextDoubtful, ["d"]],
   [["Ctrl Z"], "Undo the last change of a target", null],
+  [["Ctrl Shift Z", "Ctrl Y"], "Make an undone change again", null],
   [["0"], "Show the whole frame (the wheel zooms, Shift and a drag moves)", () => stage.whole(), ["0"]],
   [["S"], "Save in the chosen format", () => saveAs(), ["s"]],
   [["J", "M", "O"], "Save JSON, MOT, OTB", (key) => saveAs({ j: "json", m: "mot", o: "otb" }[key]), ["j", "m", "o"]],
@@ -276,9 +278,10 @@ function onKey(event) {
   // What composes a word belongs to it.
   if (!store.status || byId("help").open || event.isComposing) return;
   const writes = event.target.closest("input[type=number], input[type=text]");
-  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && letterOf(event) === "z" && !writes) {
+  const letter = letterOf(event);
+  if ((event.ctrlKey || event.metaKey) && (letter === "z" || letter === "y" && !event.shiftKey) && !writes) {
     event.preventDefault();
-    return undo();
+    return letter === "y" || event.shiftKey ? redo() : undo();
   }
   if (event.ctrlKey || event.altKey || event.metaKey) return;
   if (event.key === "Escape" && event.target.closest("input[type=number], input[type=text], input[type=range], select")) {
@@ -320,6 +323,7 @@ function connect() {
   byId("format").addEventListener("change", redraw);
   byId("doubtful").addEventListener("click", nextDoubtful);
   byId("undo").addEventListener("click", undo);
+  byId("redo").addEventListener("click", redo);
   byId("clip-back").addEventListener("click", () => otherClip(-1));
   byId("clip-on").addEventListener("click", () => otherClip(1));
   byId("spans-box").addEventListener("toggle", () => store.status && redraw());

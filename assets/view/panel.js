@@ -120,6 +120,7 @@ const panel = {
     byId("draw-new").checked = !target;
     byId("draw-anew").checked = Boolean(target);
     byId("undo").disabled = !store.status.undo;
+    byId("redo").disabled = !store.status.redo;
     const alone = byId("format").value === "otb";
     byId("save").disabled = alone ? store.targets.size !== 1 && !target : !store.targets.size;
     byId("save").title = alone && byId("save").disabled ? "OTB is of one target: select it" : "";

@@ -45,6 +45,16 @@ module.exports = async function annotating(browser) {
   await page.click("#undo");
   await until(page, (w) => store.record(1, 1).bbox[2] < w + 2, w);
   assert.ok(near(await given(), [x, y, w, h]));
+  await page.keyboard.press("Control+Shift+z");
+  await until(page, (w) => store.record(1, 1).bbox[2] > w + 10, w);
+  await page.keyboard.press("Control+y");
+  await until(page, (x) => store.record(1, 1).bbox[0] < x - 10, x);
+  assert.ok(near(await given(), [x - 15, y, w + 35, h + 30]), `${await given()} after redo`);
+  assert.ok(await page.isDisabled("#redo"));
+  for (const left of [2, 1]) {
+    await page.keyboard.press("Control+z");
+    await until(page, (left) => store.status.undo === left, left);
+  }
   // A drag inside moves it, and an edge that lies beyond the frame is grasped in the margin.
   await pull(page, [x + w / 2, y + h / 2], [x + w / 2 + 12, y + h / 2 + 9]);
   await until(page, (x) => store.record(1, 1).bbox[0] > x + 10, x);

@@ -73,6 +73,8 @@ pub enum Command {
     },
     /// Undoes the last change of a target.
     Undo,
+    /// Makes the last undone change again.
+    Redo,
     /// Ends this clip and goes on with another one of the folder.
     Clip {
         /// Clips on; negative for back.

@@ -75,15 +75,20 @@ impl Controller {
                 let next = next.ok_or_else(|| format!("this is clip {place} of {count}"))?;
                 self.shared.change(|state| state.next_clip = Some(next));
             }
-            Command::Undo => {
-                let (target, gone) = self.shared.change(ViewState::undo).ok_or("there is nothing to undo")?;
+            Command::Undo | Command::Redo => {
+                let (word, done, changed) = match command {
+                    Command::Undo => ("undo", "Undone", self.shared.change(ViewState::undo)),
+                    _ => ("redo", "Redone", self.shared.change(ViewState::redo)),
+                };
+                let (target, gone) = changed.ok_or_else(|| format!("there is nothing to {word}"))?;
                 self.checkpoints.entry(target).or_default().forget(&gone);
                 self.pause();
-                return Ok(Some(match gone {
-                    _ if self.check_target(target).is_err() => format!("Undone: target {target} is gone again"),
-                    Range { start: 0, end: 0 } => format!("Undone: the name or class of target {target}"),
-                    Range { start, .. } => format!("Undone: target {target} from frame {} on", start.max(1)),
-                }));
+                let what = match gone {
+                    _ if self.check_target(target).is_err() => format!("target {target} is gone again"),
+                    Range { start: 0, end: 0 } => format!("the name or class of target {target}"),
+                    Range { start, .. } => format!("target {target} from frame {} on", start.max(1)),
+                };
+                return Ok(Some(format!("{done}: {what}")));
             }
             Command::Quit => return Err("a page does not end the program".into()),
             Command::Play => {

@@ -62,6 +62,8 @@ pub struct Status {
     pub said: (u64, String),
     /// How many changes can be undone.
     pub undo: usize,
+    /// How many changes that were undone can be made again.
+    pub redo: usize,
     /// Whether a session is saved, and where.
     pub session: Option<String>,
     /// Why its last changes are not saved.
@@ -101,18 +103,20 @@ pub struct ViewState {
     pub revision: u64,
     /// What can be undone, the last at the end.
     edits: Vec<Edit>,
+    /// What was undone since the last change, the next to be made again at the end.
+    undone: Vec<Edit>,
 }
 
-/// What a change has replaced.
+/// What a change has replaced, or an undone one has made.
 #[derive(Debug)]
 struct Edit {
     target: u32,
-    /// The track without its records; `None` for a target that was new.
-    before: Option<Track>,
-    /// The positions whose records are of the change.
+    /// The track without its records; `None` where there is no such target.
+    track: Option<Track>,
+    /// The positions whose records differ.
     changed: Range<usize>,
-    /// The records that it has removed.
-    removed: BTreeMap<usize, FrameRecord>,
+    /// Its records at these positions.
+    records: BTreeMap<usize, FrameRecord>,
 }
 
 /// Maximum changes that can be undone.
@@ -166,34 +170,56 @@ impl ViewState {
     fn remember(
         &mut self,
         target: u32,
-        before: Option<Track>,
+        track: Option<Track>,
         changed: Range<usize>,
-        removed: BTreeMap<usize, FrameRecord>,
+        records: BTreeMap<usize, FrameRecord>,
     ) {
-        self.revision += 1;
-        self.edits.push(Edit { target, before, changed, removed });
+        let changed = if track.is_some() { changed } else { 0..usize::MAX };
+        self.edits.push(Edit { target, track, changed, records });
         if self.edits.len() > MAX_EDITS {
             self.edits.remove(0);
         }
-        self.status.undo = self.edits.len();
+        self.undone.clear();
+        self.count_edits();
+    }
+
+    fn count_edits(&mut self) {
+        (self.status.undo, self.status.redo) = (self.edits.len(), self.undone.len());
+        self.revision += 1;
     }
 
     /// Undoes the last change; returns the target, and the positions whose records have changed.
     pub fn undo(&mut self) -> Option<(u32, Range<usize>)> {
-        let Edit { target, before, changed, removed } = self.edits.pop()?;
-        (self.status.undo, self.revision) = (self.edits.len(), self.revision + 1);
-        let Some(before) = before else {
-            self.drop_track(target);
-            return Some((target, 0..usize::MAX));
-        };
-        let track = self.tracks.entry(target).or_default();
-        let mut found = std::mem::take(&mut track.found);
-        found.retain(|position, _| !changed.contains(position));
+        let edit = self.edits.pop()?;
+        let (inverse, what) = self.exchange(edit);
+        self.undone.push(inverse);
+        self.count_edits();
+        Some(what)
+    }
+
+    /// Makes the last undone change again; returns as [`Self::undo`].
+    pub fn redo(&mut self) -> Option<(u32, Range<usize>)> {
+        let edit = self.undone.pop()?;
+        let (inverse, what) = self.exchange(edit);
+        self.edits.push(inverse);
+        self.count_edits();
+        Some(what)
+    }
+
+    /// Puts in the track and records of an edit; returns those that were there, and what has changed.
+    fn exchange(&mut self, edit: Edit) -> (Edit, (u32, Range<usize>)) {
+        let Edit { target, track, changed, records } = edit;
+        let before = self.tracks.remove(&target);
+        let bare = before.as_ref().map(Track::bare);
+        let (gone, mut found): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            before.map(|before| before.found).unwrap_or_default().into_iter().partition(|(at, _)| changed.contains(at));
         self.changes.push(Change::Gone(target, changed.clone()));
-        self.changes.extend(removed.keys().map(|position| Change::Found(target, *position)));
-        found.extend(removed);
-        *track = Track { found, ..before };
-        Some((target, changed))
+        if let Some(track) = track {
+            self.changes.extend(records.keys().map(|position| Change::Found(target, *position)));
+            found.extend(records);
+            self.tracks.insert(target, Track { found, ..track });
+        }
+        (Edit { target, track: bare, changed: changed.clone(), records: gone }, (target, changed))
     }
 
     fn drop_track(&mut self, target: u32) -> Option<Track> {

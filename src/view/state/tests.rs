@@ -253,13 +253,24 @@ fn every_change_can_be_undone() {
     step(&mut state, &|state| state.rename(1, Some("Anna".into()), None));
     step(&mut state, &|state| _ = state.give(2, bbox(3.0), record(3, 3.0)));
     step(&mut state, &|state| state.remove(1));
-    while before.len() > 1 {
-        assert_eq!(before.pop(), Some(seen(&state)));
+    let last = before.len() - 1;
+    assert_eq!(before[last], seen(&state));
+    for earlier in before[..last].iter().rev() {
         assert!(state.undo().is_some());
+        assert_eq!(*earlier, seen(&state));
     }
-    assert_eq!(before.pop(), Some(seen(&state)));
     // The first target goes too, and then there is nothing more.
     assert!(state.undo().is_some() && state.tracks.is_empty() && state.undo().is_none());
+    for later in &before {
+        assert!(state.redo().is_some());
+        assert_eq!(*later, seen(&state));
+    }
+    assert!(state.redo().is_none());
+    // A new change ends what could be made again.
+    assert!(state.undo().is_some() && state.undo().is_some());
+    assert_eq!(state.status.redo, 2);
+    state.rename(1, Some("Bob".into()), None);
+    assert_eq!((state.redo(), state.status.redo), (None, 0));
 }
 
 #[test]
