@@ -8,6 +8,10 @@ use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder};
 use jpeg_encoder::{Encoder, ImageBuffer, JpegColorType, SamplingFactor, rgb_to_ycbcr};
 
+#[cfg(feature = "cli")]
+use crate::error::{Error, Result};
+#[cfg(feature = "cli")]
+use crate::frame::FrameBuf;
 use crate::frame::{Frame, PixelFormat};
 
 /// Encodes `frame` as JPEG with `quality` 1 to 100, and the colours at half size if `coarse`.
@@ -74,6 +78,66 @@ pub(crate) fn png(pixels: &[u8], (width, height): (u32, u32), color: ExtendedCol
     Ok(bytes)
 }
 
+/// A frame as JPEG for a page, at most `limit` wide and high; `None` if it has no pixels left.
+#[cfg(feature = "cli")]
+pub(crate) fn page_jpeg(frame: &Frame<'_>, limit: (usize, usize), quality: u8, coarse: bool) -> Option<Vec<u8>> {
+    let (width, height) = frame.size();
+    let share = (limit.0 as f64 / width as f64).min(limit.1 as f64 / height as f64);
+    if share >= 1.0 {
+        return jpeg(frame, quality, coarse).ok();
+    }
+    // Whole factors are several times faster than a general thumbnail.
+    if share <= 0.5
+        && let Some(small) = shrunk(frame, (1.0 / share) as usize)
+    {
+        return page_jpeg(&small.as_frame(), limit, quality, coarse);
+    }
+    let side = |side: usize| (side as f64 * share).round().max(1.0) as u32;
+    let small = image::imageops::thumbnail(&in_color(frame).ok()?, side(width), side(height));
+    jpeg(&Frame::try_from(&small).ok()?, quality, coarse).ok()
+}
+
+/// The means of squares of `factor` pixels; `None` if none fits in.
+#[cfg(feature = "cli")]
+fn shrunk(frame: &Frame<'_>, factor: usize) -> Option<FrameBuf> {
+    let (bytes, width, height) = (frame.format().bytes(), frame.width() / factor, frame.height() / factor);
+    let mut pixels = Vec::with_capacity(width * height * bytes);
+    let mut sums = vec![0u32; width * bytes];
+    for y in 0..height {
+        sums.fill(0);
+        for row in (y * factor..(y + 1) * factor).map(|y| frame.row(y)) {
+            for (sums, square) in sums.chunks_exact_mut(bytes).zip(row.chunks_exact(bytes * factor)) {
+                for pixel in square.chunks_exact(bytes) {
+                    sums.iter_mut().zip(pixel).for_each(|(sum, value)| *sum += u32::from(*value));
+                }
+            }
+        }
+        let count = (factor * factor) as u32;
+        pixels.extend(sums.iter().map(|sum| (sum / count) as u8));
+    }
+    FrameBuf::new(pixels, width, height, frame.format()).ok()
+}
+
+/// Copies a frame as RGB.
+#[cfg(feature = "cli")]
+pub(crate) fn in_color(frame: &Frame<'_>) -> Result<image::RgbImage> {
+    let (width, height) = frame.size();
+    let mut pixels = Vec::with_capacity(width.saturating_mul(height).saturating_mul(3));
+    for y in 0..height {
+        let row = frame.row(y);
+        match frame.format() {
+            PixelFormat::Rgb8 => pixels.extend_from_slice(row),
+            PixelFormat::Rgba8 => pixels.extend(row.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])),
+            PixelFormat::Bgr8 => pixels.extend(row.chunks_exact(3).flat_map(|pixel| [pixel[2], pixel[1], pixel[0]])),
+            PixelFormat::Bgra8 => pixels.extend(row.chunks_exact(4).flat_map(|pixel| [pixel[2], pixel[1], pixel[0]])),
+            PixelFormat::Gray8 => pixels.extend(row.iter().flat_map(|&level| [level; 3])),
+        }
+    }
+    let too_large = || Error::FrameLayout { width, height, reason: "too large for a picture".into() };
+    let sizes = u32::try_from(width).ok().zip(u32::try_from(height).ok());
+    sizes.and_then(|(w, h)| image::RgbImage::from_raw(w, h, pixels)).ok_or_else(too_large)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,5 +183,31 @@ mod tests {
     fn refuses_a_frame_too_wide_for_a_jpeg() {
         let frame = FrameBuf::new(vec![0; 65_536], 65_536, 1, PixelFormat::Gray8).unwrap();
         assert!(jpeg(&frame.as_frame(), 90, false).is_err());
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn a_large_picture_becomes_the_means_of_its_squares() {
+        // Columns of 0 and 100; the last square is cut.
+        let pixels: Vec<u8> = (0..5 * 4).flat_map(|i| [(i % 5 % 2) as u8 * 100, 7, 9]).collect();
+        let frame = FrameBuf::new(pixels, 5, 4, PixelFormat::Rgb8).unwrap();
+        let small = shrunk(&frame.as_frame(), 2).unwrap();
+        assert_eq!((small.as_frame().width(), small.as_frame().height()), (2, 2));
+        assert_eq!(small.into_bytes(), [50, 7, 9].repeat(4));
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn every_pixel_format_gives_the_same_picture() {
+        let orders: [(PixelFormat, &[u8]); 4] = [
+            (PixelFormat::Rgb8, &[200, 100, 50]),
+            (PixelFormat::Bgr8, &[50, 100, 200]),
+            (PixelFormat::Rgba8, &[200, 100, 50, 7]),
+            (PixelFormat::Bgra8, &[50, 100, 200, 7]),
+        ];
+        for (format, bytes) in orders {
+            let frame = Frame::new(bytes, 1, 1, bytes.len(), format).unwrap();
+            assert_eq!(in_color(&frame).unwrap().get_pixel(0, 0).0, [200, 100, 50], "{format:?}");
+        }
     }
 }

@@ -114,6 +114,8 @@ pub(crate) mod settings;
 mod simd;
 #[cfg(feature = "synth")]
 pub mod synth;
+#[cfg(feature = "cli")]
+mod text;
 pub mod tracker;
 #[cfg(feature = "cli")]
 mod view;

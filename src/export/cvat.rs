@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use super::output::{Destination, Output};
 use super::record::{BOX_DIGITS, rounded};
 use super::tracks::{Shape, Track, Tracks, keyframes};
-use super::{Exporter, FrameResult, Run, Summary, escape};
+use super::{Exporter, FrameResult, Run, Summary};
 use crate::error::{Error, Result};
+use crate::text::escape;
 
 /// CVAT tracks: one per target, a rectangle per frame, frames and corners **0-based**; for a rotated target the upright
 /// rectangle and its `rotation` about the centre, in degrees clockwise. The label is the class of the target. A box has

@@ -7,12 +7,13 @@ use base64::engine::general_purpose::STANDARD;
 use image::ExtendedColorType;
 
 use super::drawing::viridis;
-use super::{escape, fill, in_color};
 use crate::bbox::BBox;
 use crate::encode;
+use crate::encode::in_color;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::kernels::Kernel;
+use crate::text::{escape, fill};
 use crate::tracker::{FilterParams, FilterSearch, FilterSnapshot, Params, ScaleParams, SearchParams};
 
 /// The paper's tracker (Henriques et al., TPAMI 2015, algorithm 1) over one target.

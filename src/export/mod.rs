@@ -50,10 +50,10 @@ pub use self::json::{Json, JsonLines};
 pub use self::label_studio::LabelStudio;
 pub use self::labels::Labels;
 pub use self::output::{Destination, check_distinct, is_video, write_whole};
-pub use self::overlay::{OverlayOptions, Overlays, Style, in_color, page_jpeg};
+pub use self::overlay::{OverlayOptions, Overlays, Style};
 pub use self::record::{FrameRecord, Given, Run, SourceRecord, TargetRecord};
 pub use self::response::ResponseMaps;
-pub use self::table::{Table, csv_line};
+pub use self::table::Table;
 pub use self::tracks::TOLERANCE;
 pub use self::yolo::{Frames, Yolo};
 
@@ -189,38 +189,6 @@ impl<'a> FrameResult<'a> {
             records.first().map_or((0, "", None), |first| (first.index, &*first.file, first.time));
         Self { run, index, file, time, records, path: None, pixels: None, truth: None, responses: &[] }
     }
-}
-
-/// Text as it may stand in HTML and XML, in attributes too. Characters that XML does not have become U+FFFD.
-pub fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\'' => escaped += "&#39;",
-            '\t' | '\n' | '\r' => escaped.push(c),
-            '\0'..' ' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
-/// The page of a template, each `{{name}}` of which is the place of a part.
-pub fn fill(template: &str, parts: &[(&str, String)]) -> String {
-    let mut pieces = template.split("{{");
-    let mut page = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        let (name, rest) = piece.split_once("}}").unwrap_or((piece, ""));
-        let part = parts.iter().find(|(known, _)| *known == name);
-        debug_assert!(part.is_some(), "the template has a part {name}, which is not given");
-        page += part.map_or("", |(_, part)| part);
-        page += rest;
-    }
-    page
 }
 
 /// Writes a run in one format.

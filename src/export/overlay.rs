@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use ab_glyph::FontRef;
-use image::imageops::thumbnail;
 use image::{ExtendedColorType, Rgb, RgbImage};
 use imageproc::drawing::{draw_text_mut, text_size};
 use ndarray::Array2;
@@ -21,9 +20,9 @@ use super::{Exporter, FrameRecord, FrameResult, Run, Summary, TargetRecord};
 use crate::atomic_file;
 use crate::bbox::BBox;
 use crate::cancel::{lock, spawn};
-use crate::encode;
+use crate::encode::{self, in_color};
 use crate::error::{Error, Result};
-use crate::frame::{Frame, PixelFormat};
+use crate::frame::Frame;
 use crate::tracker::State;
 
 /// The background of an unreadable frame.
@@ -172,37 +171,6 @@ fn picture(frame: &FrameResult<'_>) -> Result<RgbImage> {
         Some(pixels) if width == 0 || pixels.size() == (width, height) => in_color(pixels),
         _ => Ok(RgbImage::from_pixel(width.max(1) as u32, height.max(1) as u32, NO_PICTURE)),
     }
-}
-
-/// Copies a frame as RGB.
-pub fn in_color(frame: &Frame<'_>) -> Result<RgbImage> {
-    let (width, height) = frame.size();
-    let mut pixels = Vec::with_capacity(width.saturating_mul(height).saturating_mul(3));
-    for y in 0..height {
-        let row = frame.row(y);
-        match frame.format() {
-            PixelFormat::Rgb8 => pixels.extend_from_slice(row),
-            PixelFormat::Rgba8 => pixels.extend(row.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])),
-            PixelFormat::Bgr8 => pixels.extend(row.chunks_exact(3).flat_map(|pixel| [pixel[2], pixel[1], pixel[0]])),
-            PixelFormat::Bgra8 => pixels.extend(row.chunks_exact(4).flat_map(|pixel| [pixel[2], pixel[1], pixel[0]])),
-            PixelFormat::Gray8 => pixels.extend(row.iter().flat_map(|&level| [level; 3])),
-        }
-    }
-    let too_large = || Error::FrameLayout { width, height, reason: "too large for a picture".into() };
-    let sizes = u32::try_from(width).ok().zip(u32::try_from(height).ok());
-    sizes.and_then(|(w, h)| RgbImage::from_raw(w, h, pixels)).ok_or_else(too_large)
-}
-
-/// A frame as JPEG for a page, at most `limit` wide and high; `None` if it has no pixels left.
-pub fn page_jpeg(frame: &Frame<'_>, limit: (usize, usize), quality: u8, coarse: bool) -> Option<Vec<u8>> {
-    let (width, height) = frame.size();
-    let share = (limit.0 as f64 / width as f64).min(limit.1 as f64 / height as f64);
-    if share >= 1.0 {
-        return encode::jpeg(frame, quality, coarse).ok();
-    }
-    let side = |side: usize| (side as f64 * share).round().max(1.0) as u32;
-    let small = thumbnail(&in_color(frame).ok()?, side(width), side(height));
-    encode::jpeg(&Frame::try_from(&small).ok()?, quality, coarse).ok()
 }
 
 const TRUTH: Rgb<u8> = Rgb([86, 180, 233]);

@@ -8,11 +8,11 @@ use ndarray::ArrayView2;
 use super::drawing::{heat_map, peak};
 use super::output::{Folder, Output};
 use super::record::rounded;
-use super::table::csv_line;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
 use crate::atomic_file;
 use crate::encode;
 use crate::error::{Error, Result};
+use crate::text::csv_line;
 use crate::tracker::ResponseMap;
 
 const GEOMETRY: &str = "geometry.csv";

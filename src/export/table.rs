@@ -5,6 +5,7 @@ use super::record::{BOX_DIGITS, rounded};
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
 use crate::error::Result;
 use crate::media::annotation::Base;
+use crate::text::csv_line;
 use crate::tracker::State;
 
 /// The cells of a record; none for a record without a row.
@@ -70,16 +71,6 @@ impl Exporter for Table {
     fn finish(self: Box<Self>, _: &Run, _: &Summary) -> Result<()> {
         self.output.finish()
     }
-}
-
-/// A row of comma-separated values; cells with a comma, a quote or a line end are quoted.
-pub fn csv_line(cells: &[impl AsRef<str>]) -> String {
-    let quoted = |cell: &str| match cell.contains([',', '"', '\r', '\n']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell.to_owned(),
-    };
-    let cells: Vec<_> = cells.iter().map(|cell| quoted(cell.as_ref())).collect();
-    cells.join(",") + "\n"
 }
 
 fn otb_row(record: &FrameRecord) -> Option<Vec<String>> {

@@ -7,11 +7,12 @@ use serde_json::json;
 
 use super::output::Folder;
 use super::record::{Run, rounded};
-use super::{Exporter, FrameRecord, FrameResult, Summary, csv_line};
+use super::{Exporter, FrameRecord, FrameResult, Summary};
 use crate::atomic_file;
 use crate::bbox::BBox;
 use crate::encode;
 use crate::error::{Error, Result};
+use crate::text::csv_line;
 use crate::tracker::State;
 
 /// The file beside the labels that says which line is which target, and what it was: YOLO itself has neither ids nor given

@@ -11,9 +11,8 @@ use serde::Serialize;
 
 use crate::bbox::BBox;
 use crate::cancel::lock;
-use crate::encode;
-use crate::export::{FrameRecord, Given, TargetRecord, page_jpeg};
-use crate::frame::{Frame, FrameBuf};
+use crate::encode::page_jpeg;
+use crate::export::{FrameRecord, Given, TargetRecord};
 use crate::media::Item;
 use crate::tracker::ResponseMap;
 
@@ -608,38 +607,9 @@ impl Picture {
 
     /// The frame as JPEG, at most [`MAX_SIDE`] wide and high; empty of one that could not be read.
     pub fn jpeg(&self) -> &[u8] {
-        let made = || self.item.as_ref()?.picture().and_then(|frame| sized_jpeg(&frame));
+        let made = || page_jpeg(&self.item.as_ref()?.picture()?, (MAX_SIDE, MAX_SIDE), QUALITY, true);
         self.jpeg.get_or_init(|| made().unwrap_or_default())
     }
-}
-
-/// The means of squares of `factor` pixels: several times faster than a general thumbnail.
-fn shrunk(frame: &Frame<'_>, factor: usize) -> Option<FrameBuf> {
-    let (bytes, width, height) = (frame.format().bytes(), frame.width() / factor, frame.height() / factor);
-    let mut pixels = Vec::with_capacity(width * height * bytes);
-    let mut sums = vec![0u32; width * bytes];
-    for y in 0..height {
-        sums.fill(0);
-        for row in (y * factor..(y + 1) * factor).map(|y| frame.row(y)) {
-            for (sums, square) in sums.chunks_exact_mut(bytes).zip(row.chunks_exact(bytes * factor)) {
-                for pixel in square.chunks_exact(bytes) {
-                    sums.iter_mut().zip(pixel).for_each(|(sum, value)| *sum += u32::from(*value));
-                }
-            }
-        }
-        let count = (factor * factor) as u32;
-        pixels.extend(sums.iter().map(|sum| (sum / count) as u8));
-    }
-    FrameBuf::new(pixels, width, height, frame.format()).ok()
-}
-
-fn sized_jpeg(frame: &Frame<'_>) -> Option<Vec<u8>> {
-    let (shorter, longest) = (frame.width().min(frame.height()), frame.width().max(frame.height()));
-    let factor = longest.div_ceil(MAX_SIDE);
-    if longest >= 2 * MAX_SIDE && shorter >= factor {
-        return encode::jpeg(&shrunk(frame, factor)?.as_frame(), QUALITY, true).ok();
-    }
-    page_jpeg(frame, (MAX_SIDE, MAX_SIDE), QUALITY, true)
 }
 
 #[cfg(test)]

@@ -6,13 +6,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::bbox::BBox;
+use crate::encode::page_jpeg;
 use crate::eval::dataset::LabelledSequence;
 use crate::eval::metrics::frame_errors;
 use crate::eval::runner::Trace;
 use crate::eval::{Evaluated, Evaluation, Protocol};
-use crate::export::{escape, page_jpeg};
 use crate::frame::Channels;
 use crate::media::decode;
+use crate::text::escape;
 
 /// How many sequences are shown.
 const STRIPS: usize = 6;

@@ -4,7 +4,7 @@ use super::plot::color_of;
 use super::{Plots, attributes, fps, heading, own_count, plural, styles};
 use crate::eval::summary::{Difference, Interval, Origin, Report, Timings};
 use crate::eval::{Protocol, Score, Toolkit};
-use crate::export::{escape, fill};
+use crate::text::{escape, fill};
 
 /// The whole page. `focus` is the tracker that others are compared with; `failures` is that section.
 pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, failures: &str) -> String {

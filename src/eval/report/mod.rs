@@ -22,7 +22,7 @@ use super::summary::{ATTRIBUTES, Aggregate, Interval, Origin, Report, Timings, T
 use super::{Evaluated, Evaluation, Score};
 use crate::atomic_file;
 use crate::error::Result;
-use crate::export::{csv_line, escape};
+use crate::text::{csv_line, escape};
 
 /// An attribute with fewer sequences has no plot of its own (as in the OTB toolkit).
 const MIN_SEQUENCES: usize = 2;

@@ -136,20 +136,6 @@ fn a_picture_that_cannot_be_written_is_an_error_of_the_run() {
 }
 
 #[test]
-fn every_pixel_format_gives_the_same_picture() {
-    let orders: [(PixelFormat, &[u8]); 4] = [
-        (PixelFormat::Rgb8, &[200, 100, 50]),
-        (PixelFormat::Bgr8, &[50, 100, 200]),
-        (PixelFormat::Rgba8, &[200, 100, 50, 7]),
-        (PixelFormat::Bgra8, &[50, 100, 200, 7]),
-    ];
-    for (format, bytes) in orders {
-        let frame = Frame::new(bytes, 1, 1, bytes.len(), format).unwrap();
-        assert_eq!(in_color(&frame).unwrap().get_pixel(0, 0).0, [200, 100, 50], "{format:?}");
-    }
-}
-
-#[test]
 fn a_caption_drops_psr_and_peak_first() {
     let mut record = run().1[1].clone();
     let parts = ["#2", "tracking", "confidence 0.75", "decision 0.25", "peak 0.50", "PSR 9.1"];

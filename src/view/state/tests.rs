@@ -272,13 +272,3 @@ fn every_change_can_be_undone() {
     state.rename(1, Some("Bob".into()), None);
     assert_eq!((state.redo(), state.status.redo), (None, 0));
 }
-
-#[test]
-fn a_large_picture_is_sent_as_the_means_of_its_squares() {
-    // Columns of 0 and 100; the last square is cut.
-    let pixels: Vec<u8> = (0..5 * 4).flat_map(|i| [(i % 5 % 2) as u8 * 100, 7, 9]).collect();
-    let frame = FrameBuf::new(pixels, 5, 4, crate::frame::PixelFormat::Rgb8).unwrap();
-    let small = shrunk(&frame.as_frame(), 2).unwrap();
-    assert_eq!((small.as_frame().width(), small.as_frame().height()), (2, 2));
-    assert_eq!(small.into_bytes(), [50, 7, 9].repeat(4));
-}
