@@ -59,14 +59,3 @@ fn the_pictures_are_the_scenes_but_for_jpegs_loss() {
         assert!(own < neighbour, "frame {index}: {own}, {neighbour}");
     }
 }
-
-#[test]
-fn it_is_small_and_shows_what_it_should() {
-    let size: u64 =
-        std::fs::read_dir(folder().join("img")).unwrap().map(|e| e.unwrap().metadata().unwrap().len()).sum();
-    assert!(size < 1_900_000, "{size}");
-    let frames = scene_file().frames;
-    let least = frames.iter().map(|t| t.visible).fold(1.0, f64::min);
-    assert!((0.6..0.7).contains(&least), "{least}");
-    assert!(frames.iter().all(|t| t.in_view) && frames[0].visible == 1.0);
-}
