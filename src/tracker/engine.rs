@@ -219,87 +219,23 @@ impl Engine {
     /// Finds the target in the next frame, of the first one's size, and learns its appearance there.
     fn update(&mut self, frame: &Frame<'_>) -> Estimate {
         let mut detection = self.search.detect(frame, self.pose);
-        let (mut state, mut learned) = (State::Lost, Learned::Done);
         let was_lost = self.is_lost();
-        if let Some(by_confidence) = self.state_by_confidence(&mut detection) {
-            let overview = Overview::of(frame);
-            self.cut |= !was_lost && overview.is_cut_from(&self.overview);
-            self.elsewhere = self.cut && !overview.is_same_as(&self.overview);
-            // Without an identity nothing tells what is followed then.
-            let is_hidden = self.states.as_ref().is_some_and(StateMachine::is_hidden);
-            let hidden_for_long = is_hidden && self.waited >= MAX_WAIT && detection.evidence.identity.is_none();
-            let loses = self.elsewhere || hidden_for_long;
-            state = self.states.as_mut().filter(|_| loses).map_or(by_confidence, StateMachine::lose);
-            if state == State::Recovered {
-                state = self.recover();
-            }
-            if self.is_lost() && !was_lost {
-                // A place of an earlier loss says nothing in this one.
-                self.candidate = None;
-                if !self.elsewhere
-                    && let Some(saved) = self.search.restore()
-                {
-                    // The box may have followed what covers the target.
-                    self.pose = saved.at(self.sure_center);
-                }
-            }
-            if self.elsewhere {
-                self.search.moved(self.pose);
-            } else if self.is_lost()
-                && let Some((pose, evidence)) = detection.guess
-            {
-                (self.pose, detection.evidence) = (pose, evidence);
-            }
-            // Also where there is nothing to see at the last place: the target may be back elsewhere.
-            if self.is_lost()
-                && let Some(found) = self.search_frame(frame)
-            {
-                state = self.recover();
-                detection = found;
-            }
-            if !self.is_lost() {
-                self.cut = false;
-                if detection.seen {
-                    self.overview = overview;
-                }
-            }
-        }
-        let lost = self.is_lost();
-        let Self { search, guard, states, .. } = self;
-        let hidden = states.as_ref().is_some_and(StateMachine::is_hidden);
-        // The box would go with what covers the target.
-        let covered = hidden && search.denies(&detection.evidence);
-        // Without an identity it goes there, and the filter hardly learns what covers the target.
-        let rate = (hidden && detection.evidence.identity.is_none()).then_some(HIDDEN_RATE);
-        self.waited = if covered || rate.is_some() { self.waited + 1 } else { 0 };
-        let waits = covered && self.waited <= MAX_WAIT;
-        if detection.seen && !lost && !waits {
+        let mut state = match self.state_by_confidence(&mut detection) {
+            Some(state) => self.lose_or_recover(frame, was_lost, state, &mut detection),
+            None => State::Lost,
+        };
+        let mut learned = Learned::Done;
+        if let Some(rate) = self.follows(&detection) {
             self.pose = detection.pose;
-            learned = search.learn(frame, self.pose, &detection.evidence, rate);
-            if states.is_none() {
-                state = search.state(&detection.evidence);
+            learned = self.search.learn(frame, self.pose, &detection.evidence, rate);
+            if self.states.is_none() {
+                state = self.search.state(&detection.evidence);
             }
         }
         if state == State::Tracking {
             self.sure_center = self.pose.center;
         }
-        if let Some(guard) = guard {
-            let verdict = guard.watch(frame, self.pose);
-            if let Some(found) = verdict.found {
-                // The evidence there says how far the search's model has drifted; the guard vouches for the box.
-                detection = search.evaluate_at(frame, found);
-                detection.evidence.confidence = search.confidence(&detection.evidence).map(|p| p as f32);
-                self.pose = detection.pose;
-                search.moved(self.pose);
-                if detection.seen {
-                    learned = search.learn(frame, self.pose, &detection.evidence, Some(guard.relearn_rate()));
-                    state = states.as_mut().map_or(State::Tracking, StateMachine::restart_elsewhere);
-                }
-            }
-            state = guard.state(state);
-            detection.evidence.decision = verdict.decision;
-            detection.evidence.refit_kept = verdict.learned == Learned::KeptModel;
-        }
+        state = self.ask_guard(frame, state, &mut detection, &mut learned);
         detection.evidence.refit_kept |= learned == Learned::KeptModel;
         let bbox = self.bbox();
         let visible = bbox.visible_share(frame.width(), frame.height());
@@ -312,6 +248,97 @@ impl Engine {
             state = states.report(state);
         }
         Estimate { bbox, polygon: self.pose.polygon(self.size), state, evidence: detection.evidence }
+    }
+
+    /// The state once cuts are seen and a lost target is searched for. A loss restores the models of the last certain
+    /// frame; a recovery replaces the detection.
+    fn lose_or_recover(
+        &mut self,
+        frame: &Frame<'_>,
+        was_lost: bool,
+        by_confidence: State,
+        detection: &mut Detection,
+    ) -> State {
+        let overview = Overview::of(frame);
+        self.cut |= !was_lost && overview.is_cut_from(&self.overview);
+        self.elsewhere = self.cut && !overview.is_same_as(&self.overview);
+        // Without an identity nothing tells what is followed then.
+        let is_hidden = self.states.as_ref().is_some_and(StateMachine::is_hidden);
+        let hidden_for_long = is_hidden && self.waited >= MAX_WAIT && detection.evidence.identity.is_none();
+        let loses = self.elsewhere || hidden_for_long;
+        let mut state = self.states.as_mut().filter(|_| loses).map_or(by_confidence, StateMachine::lose);
+        if state == State::Recovered {
+            state = self.recover();
+        }
+        if self.is_lost() && !was_lost {
+            // A place of an earlier loss says nothing in this one.
+            self.candidate = None;
+            if !self.elsewhere
+                && let Some(saved) = self.search.restore()
+            {
+                // The box may have followed what covers the target.
+                self.pose = saved.at(self.sure_center);
+            }
+        }
+        if self.elsewhere {
+            self.search.moved(self.pose);
+        } else if self.is_lost()
+            && let Some((pose, evidence)) = detection.guess
+        {
+            (self.pose, detection.evidence) = (pose, evidence);
+        }
+        // Also where there is nothing to see at the last place: the target may be back elsewhere.
+        if self.is_lost()
+            && let Some(found) = self.search_frame(frame)
+        {
+            state = self.recover();
+            *detection = found;
+        }
+        if !self.is_lost() {
+            self.cut = false;
+            if detection.seen {
+                self.overview = overview;
+            }
+        }
+        state
+    }
+
+    /// The rate to learn at where the box follows a detection, `Some(None)` for the usual one; `None` where the box stays.
+    fn follows(&mut self, detection: &Detection) -> Option<Option<f64>> {
+        let hidden = self.states.as_ref().is_some_and(StateMachine::is_hidden);
+        // The box would go with what covers the target.
+        let covered = hidden && self.search.denies(&detection.evidence);
+        // Without an identity it goes there, and the filter hardly learns what covers the target.
+        let rate = (hidden && detection.evidence.identity.is_none()).then_some(HIDDEN_RATE);
+        self.waited = if covered || rate.is_some() { self.waited + 1 } else { 0 };
+        let waits = covered && self.waited <= MAX_WAIT;
+        (detection.seen && !self.is_lost() && !waits).then_some(rate)
+    }
+
+    /// The state by the guard too, which may move the box and have the search learn there.
+    fn ask_guard(
+        &mut self,
+        frame: &Frame<'_>,
+        mut state: State,
+        detection: &mut Detection,
+        learned: &mut Learned,
+    ) -> State {
+        let Self { search, guard: Some(guard), states, .. } = self else { return state };
+        let verdict = guard.watch(frame, self.pose);
+        if let Some(found) = verdict.found {
+            // The evidence there says how far the search's model has drifted; the guard vouches for the box.
+            *detection = search.evaluate_at(frame, found);
+            detection.evidence.confidence = search.confidence(&detection.evidence).map(|p| p as f32);
+            self.pose = detection.pose;
+            search.moved(self.pose);
+            if detection.seen {
+                *learned = search.learn(frame, self.pose, &detection.evidence, Some(guard.relearn_rate()));
+                state = states.as_mut().map_or(State::Tracking, StateMachine::restart_elsewhere);
+            }
+        }
+        detection.evidence.decision = verdict.decision;
+        detection.evidence.refit_kept = verdict.learned == Learned::KeptModel;
+        guard.state(state)
     }
 
     fn is_lost(&self) -> bool {
