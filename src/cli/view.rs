@@ -131,6 +131,37 @@ fn clips(folder: &Path) -> Vec<PathBuf> {
     clips
 }
 
+/// Reads the session of a source. Its settings are taken unless flags give others, by which its frames are tracked anew.
+fn read_session(
+    args: &ViewArgs,
+    path: &Path,
+    source: &SourceRecord,
+    resolved: &mut Resolved,
+    warnings: &mut Vec<String>,
+) -> Result<Document, Failure> {
+    let flag = format!("--session {}", path.display());
+    let wrong = |reason| Failure::usage(format!("{flag}: {reason}"));
+    let mut session = Document::read(path).map_err(wrong)?;
+    session.check_source(source).map_err(wrong)?;
+    if !args.targets.is_empty() && !session.targets.is_empty() {
+        return Err(wrong("it has targets already: leave out --init and --init-file".into()));
+    }
+    if let Some(stored) = args.settings.of_document(args.preset.as_deref(), &flag, &session.parameters)? {
+        *resolved = stored;
+        return Ok(session);
+    }
+    let stored = Resolved::of(&session.parameters);
+    if stored.map_or(true, |stored| stored.is_some_and(|stored| stored.params != resolved.params))
+        && !std::mem::take(&mut session.frames).is_empty()
+    {
+        let former = view::free_beside(path, "former");
+        std::fs::copy(path, &former).map_err(|source| Error::io(&former, source))?;
+        let former = former.display();
+        warnings.push(format!("the settings are others, so all is tracked anew; the former boxes are in {former}"));
+    }
+    Ok(session)
+}
+
 /// Serves the page of one source. Returns the place of the clip, from 1, that the page asks for.
 fn serve(
     args: &ViewArgs,
@@ -141,47 +172,19 @@ fn serve(
     cancel: &CancelToken,
 ) -> Result<Option<usize>, Failure> {
     let mut resolved = args.settings.resolve(args.preset.as_deref())?;
-    let session = session_path.filter(|path| path.exists()).map(|path| {
-        let wrong = |reason| Failure::usage(format!("--session {}: {reason}", path.display()));
-        Document::read(path).map_err(wrong)
-    });
-    let mut session = session.transpose()?;
     let options = OpenOptions { lenient: args.skip_bad_frames, ..OpenOptions::default() };
     let (source, mut warnings) = source::open(given, options, false, cancel)?;
-    if let (Some(session), Some(shown)) = (&mut session, session_path) {
-        let flag = format_args!("--session {}", shown.display());
-        match args.settings.of_document(args.preset.as_deref(), flag, &session.parameters)? {
-            Some(stored) => resolved = stored,
-            None => {
-                let stored = Resolved::of(&session.parameters);
-                // Boxes of other settings are tracked again.
-                if stored.map_or(true, |stored| stored.is_some_and(|stored| stored.params != resolved.params))
-                    && !std::mem::take(&mut session.frames).is_empty()
-                {
-                    let former = view::free_beside(shown, "former");
-                    std::fs::copy(shown, &former).map_err(|source| Error::io(&former, source))?;
-                    let former = former.display();
-                    warnings.push(format!(
-                        "the settings are others, so all is tracked anew; the former boxes are in {former}"
-                    ));
-                }
-            }
-        }
-    }
     let info = source.info();
-    let wanted = args.targets.read(info)?;
-    resolved = args.targets.settings(args.preset.as_deref(), &args.settings, &wanted)?.unwrap_or(resolved);
     let span = source::span(source.as_ref(), args.range, None, cancel)?;
     let (path, size) = (given.to_string_lossy().into_owned(), frame_size(info));
-    if let (Some(file), Some(session)) = (session_path, &session) {
-        let wrong = |reason| Failure::usage(format!("--session {}: {reason}", file.display()));
-        let (width, height) = size.unwrap_or_default();
-        let source = SourceRecord { width, height, ..SourceRecord::new(path.clone(), info, span) };
-        session.check_source(&source).map_err(wrong)?;
-        if !wanted.is_empty() && !session.targets.is_empty() {
-            return Err(wrong("it has targets already: leave out --init and --init-file".into()));
-        }
-    }
+    let (width, height) = size.unwrap_or_default();
+    let shown = SourceRecord { width, height, ..SourceRecord::new(path.clone(), info, span) };
+    let session = match session_path.filter(|path| path.exists()) {
+        Some(path) => Some(read_session(args, path, &shown, &mut resolved, &mut warnings)?),
+        None => None,
+    };
+    let wanted = args.targets.read(info)?;
+    resolved = args.targets.settings(args.preset.as_deref(), &args.settings, &wanted)?.unwrap_or(resolved);
     let initial = if wanted.is_empty() { Vec::new() } else { wanted.within(span, info, "")? };
     for (target, (_, bbox)) in initial.iter().flat_map(|target| target.boxes().map(move |given| (target, given))) {
         let checked = size.map_or(Ok(()), |size| check_start(size, bbox));

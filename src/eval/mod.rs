@@ -146,27 +146,7 @@ impl Evaluation {
     ) -> Result<Evaluated> {
         self.check()?;
         let (mut left_out, mut warnings) = (self.dataset.left_out.clone(), self.dataset.warnings.clone());
-        let mut usable = Vec::new();
-        for sequence in &self.dataset.sequences {
-            if self.toolkit == Toolkit::Otb {
-                let beyond = |label: &&BBox| label.is_valid() && !counts_for_otb(label);
-                let n = sequence.truth.iter().flatten().filter(beyond).count();
-                if n > 0 {
-                    warnings.push(format!(
-                        "{}: {n} labels begin left of the picture or above it; by OTB's rules such a frame is a miss for \
-                         success and a hit for precision (--toolkit got10k takes them as they are)",
-                        sequence.name
-                    ));
-                }
-            }
-            match self.starts(sequence) {
-                Ok(starts) => usable.push((sequence, starts)),
-                Err(error) => {
-                    let (sequence, reason) = (sequence.name.clone(), error.to_string());
-                    left_out.push(LeftOut { sequence, tracker: None, reason });
-                }
-            }
-        }
+        let usable = self.usable(&mut left_out, &mut warnings);
         let mut tracked = self.track(&usable, folder, jobs, cancel, watch)?.into_iter();
         let mut all: Vec<(&str, Origin, Value, Vec<Runs>)> = Vec::new();
         for runner in &self.runners {
@@ -224,6 +204,32 @@ impl Evaluation {
         let sequences = usable.iter().map(|(sequence, _)| *sequence);
         let report = summarize(self.protocol, self.toolkit, sequences, scored, left_out, warnings);
         Ok(Evaluated { report, timings, traces: first_traces })
+    }
+
+    /// The sequences that can be run, with their starts.
+    fn usable(&self, left_out: &mut Vec<LeftOut>, warnings: &mut Vec<String>) -> Vec<(&LabelledSequence, Vec<Start>)> {
+        let mut usable = Vec::new();
+        for sequence in &self.dataset.sequences {
+            if self.toolkit == Toolkit::Otb {
+                let beyond = |label: &&BBox| label.is_valid() && !counts_for_otb(label);
+                let n = sequence.truth.iter().flatten().filter(beyond).count();
+                if n > 0 {
+                    warnings.push(format!(
+                        "{}: {n} labels begin left of the picture or above it; by OTB's rules such a frame is a miss for \
+                         success and a hit for precision (--toolkit got10k takes them as they are)",
+                        sequence.name
+                    ));
+                }
+            }
+            match self.starts(sequence) {
+                Ok(starts) => usable.push((sequence, starts)),
+                Err(error) => {
+                    let (sequence, reason) = (sequence.name.clone(), error.to_string());
+                    left_out.push(LeftOut { sequence, tracker: None, reason });
+                }
+            }
+        }
+        usable
     }
 
     /// The runs of the first tracker on each of `sequences`, of the second, and so on: those stored in `folder`, and
