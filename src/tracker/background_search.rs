@@ -21,7 +21,7 @@ use super::identity::{Identity, ViewFeatures};
 use super::params::{BackgroundParams, IdentityMachineParams, IdentityParams, RotationParams, ScaleParams};
 use super::response::{Peak, between_cells};
 use super::scale_rotation::{GrayPatch, RotationFilter, ScaleFilter, limits};
-use super::search::{Detection, Evidence, Finds, Learned, Pose, Search, check_box, uniform};
+use super::search::{Detection, Evidence, Finds, Learned, MAX_SCAN_SCALE, Pose, Search, check_box, uniform};
 use super::{ResponseLayout, ResponseMap};
 use crate::bbox::BBox;
 use crate::error::Result;
@@ -46,6 +46,12 @@ const CORE: f64 = 0.8;
 const CERTAIN: f64 = 0.9;
 /// Frames between copies of the models.
 const SAVE_INTERVAL: usize = 10;
+/// A target is at rest while its motion in cells has a running mean below the first, at the rate of the second: its box
+/// stays unless it moves by twice as much, and every tenth frame is learned. The response does not peak exactly where the
+/// filter has learned, so the box would drift: by a twentieth of its size in a minute.
+const REST: f64 = 0.03;
+const MOTION_RATE: f64 = 0.05;
+const REST_INTERVAL: usize = 10;
 /// The likelihood of a colour that says nothing.
 const NEUTRAL: f32 = 0.5;
 /// Weights of the slow filter's response and of the logarithm of the peak-to-sidelobe ratio, and the constant; then those
@@ -84,6 +90,9 @@ pub(super) struct BackgroundSearch {
     /// The models of the last certain frame.
     saved: Option<Box<Saved>>,
     frames: usize,
+    /// Running mean of the motion from frame to frame, in cells.
+    motion: f64,
+    at_rest: bool,
 }
 
 /// The models of a certain frame.
@@ -171,9 +180,11 @@ impl BackgroundSearch {
             saved: None,
             params: params.clone(),
             frames: 0,
+            motion: 1.0,
+            at_rest: false,
         };
-        // Areas of the largest target that there may be, and of a turned one.
-        let largest = step * limits(size, frame.size()).1;
+        // Areas of the largest target that there may be, of one that is searched for, and of a turned one.
+        let largest = step * limits(size, frame.size()).1 * MAX_SCAN_SCALE;
         search.resampler.reserve(largest);
         if search.rotation.is_some() {
             search.resampler.reserve_rotated(largest);
@@ -355,7 +366,10 @@ impl BackgroundSearch {
         let inside = |v: f64, before: f64, length: usize| v.clamp(before.min(0.0), before.max(length as f64));
         let before = at.center;
         let center = (inside(center.0, before.0, frame.width()), inside(center.1, before.1, frame.height()));
-        let mut pose = self.view.pose.at(center);
+        let moved = best.shift.0.abs().max(best.shift.1.abs());
+        self.motion += MOTION_RATE * (moved - self.motion);
+        self.at_rest = !is_turned && self.motion < REST && moved < 2.0 * REST;
+        let mut pose = self.view.pose.at(if self.at_rest { at.center } else { center });
         if let Some(scale) = &mut self.scale {
             let (smallest, largest) = limits(self.size, (frame.width(), frame.height()));
             let factor = scale.find(self.view.gray_patch(), self.view.point(best.shift));
@@ -398,7 +412,8 @@ impl Search for BackgroundSearch {
     }
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, evidence: &Evidence, rate: Option<f64>) -> Learned {
-        let due = self.is_warming_up() || self.frames.is_multiple_of(self.params.interval);
+        let interval = if self.at_rest { REST_INTERVAL } else { self.params.interval };
+        let due = self.is_warming_up() || self.frames.is_multiple_of(interval);
         let certain = self.compared(evidence).is_some_and(|(params, decision)| {
             decision > params.learn_from && EXPERTS.filter.probability(evidence) > CERTAIN
         });

@@ -10,7 +10,7 @@ use super::filter_search::FilterSearch;
 use super::guard::Guard;
 use super::params::SearchParams;
 use super::scale_rotation::ScaleSearch;
-use super::search::{Detection, Evidence, Finds, Learned, Pose, Search, TileScan};
+use super::search::{Detection, Evidence, Finds, Learned, Pose, SCAN_SCALES, Search, TileScan};
 #[cfg(feature = "neural")]
 use super::siamese_search::SiameseSearch;
 use super::window_search::WindowSearch;
@@ -22,9 +22,6 @@ use crate::frame::Frame;
 /// Visible share of a box below which its state is at most uncertain: a box whose target leaves stays at the border,
 /// and its search learns the border, which the evidence does not show.
 const MIN_VISIBLE: f64 = 0.5;
-
-/// Scales of the search for a lost target, over its last one: it may come back nearer or farther away.
-const SCAN_SCALES: [f64; 3] = [1.0, 1.25, 0.8];
 
 /// Frames in a row in which a target must be found in another scene, and least peak-to-sidelobe ratio.
 const MIN_FRAMES_ELSEWHERE: usize = 5;

@@ -72,6 +72,7 @@ impl Pose {
 /// another maximum of the response. One exception: where states are made of the confidence and the box stays, because the
 /// target is lost or hidden, the evidence is of the best place around it. By default there is no evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Evidence {
     /// The filter's answer there, or a machine's decision: near 1 for a KCF that sees what it has learned, up to about
     /// 2 for a background-aware filter, whose response map is this merged with colour. There, PSR and APCE are of the
@@ -96,13 +97,10 @@ pub struct Evidence {
     /// search that does not compare.
     pub identity: Option<f32>,
     /// The score of a network at its own box, 0 to 1, when it was asked last. `None` without a network.
-    #[cfg(feature = "neural")]
     pub network: Option<f32>,
     /// The overlap of the network's box with that of the filter then.
-    #[cfg(feature = "neural")]
     pub agreement: Option<f32>,
     /// How like the features are that the network makes of the box and of the given one: their cosine.
-    #[cfg(feature = "neural")]
     pub similarity: Option<f32>,
     /// The probability that the box overlaps the target by more than half: a calibration, fitted to sequences with
     /// truth. Where states are made of it, the frames before count half. `None` of a search that has none, and of the box
@@ -123,6 +121,11 @@ pub(super) struct Detection {
     /// Where the box goes although the target is lost, with what speaks for it; the box stays where there is none.
     pub guess: Option<(Pose, Evidence)>,
 }
+
+/// Scales of the search for a lost target, over its last one: it may come back nearer or farther away.
+pub(super) const SCAN_SCALES: [f64; 3] = [1.0, MAX_SCAN_SCALE, 0.8];
+/// The largest of them.
+pub(super) const MAX_SCAN_SCALE: f64 = 1.25;
 
 /// When a lost target is found.
 #[derive(Clone, Copy, Debug)]

@@ -138,3 +138,20 @@ fn clones_and_lost_targets_allocate_nothing() {
         }
     }
 }
+
+/// It is searched for at a larger size than it may have.
+#[test]
+fn a_lost_target_as_large_as_the_frame_allocates_nothing() {
+    let clip = clip();
+    let other: Vec<u8> = (0..clip.width * clip.height).map(|i| (i * i / 7 % 251) as u8).collect();
+    let other = Frame::gray(&other, clip.width, clip.height).unwrap();
+    for (name, params) in presets() {
+        let mut tracker = Tracker::new(params.clone()).unwrap();
+        tracker.init(clip.gray(0), BBox::new(0.0, 0.0, clip.width as f64, clip.height as f64)).unwrap();
+        for i in 1..60 {
+            let frame = if i < 5 { clip.gray(i) } else { other };
+            let info = measure(|| _ = tracker.update(frame).unwrap());
+            assert_eq!(info.count_total, 0, "{name}, frame {i}: {info:?}");
+        }
+    }
+}

@@ -332,3 +332,35 @@ fn the_middle_of_a_target_leaves_no_frame() {
         assert!(!beyond, "{found:?} from {from:?} to {to:?}");
     }
 }
+
+#[test]
+fn a_target_at_rest_stays_where_it_is_and_a_slow_one_is_followed() {
+    for speed in [0.0, 0.03] {
+        let at = |i: usize| frame((80.0 + speed * i as f64, 70.0), 1.0, 0.0);
+        let mut run = Run::new(&BackgroundParams::default(), &view(&at(0)), BOX);
+        let mut settled = run.pose.center;
+        for i in 1..400 {
+            run.step(&view(&at(i)));
+            if i == 100 {
+                settled = run.pose.center;
+            }
+        }
+        match speed {
+            0.0 => assert_eq!(run.pose.center, settled),
+            _ => assert!((run.pose.center.0 - 80.0 - 399.0 * speed).abs() < 1.0, "{:?}", run.pose.center),
+        }
+    }
+}
+
+#[test]
+fn a_target_at_rest_is_learned_in_every_tenth_frame() {
+    let still = grown(1.0);
+    let mut run = run(&BackgroundParams { interval: 1, ..plain() });
+    (1..100).for_each(|_| _ = run.step(&view(&still)));
+    let changes = |_: &usize| {
+        let before = run.search.filter.spectrum();
+        run.step(&view(&still));
+        before != run.search.filter.spectrum()
+    };
+    assert_eq!((100..120).filter(changes).collect::<Vec<_>>(), [100, 110]);
+}
