@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::error::{Error, Result};
 
 thread_local! {
-    static CURRENT: RefCell<CancelToken> = RefCell::default();
+    /// The tokens of the scopes that this thread is in, the outermost first.
+    static SCOPES: RefCell<Vec<CancelToken>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A switch that ends waits and fits: all code that can take long polls it. Clones share the switch.
@@ -39,12 +40,19 @@ impl CancelToken {
         Self { flag: Arc::default(), parent: Some(Arc::new(self.clone())) }
     }
 
-    /// Runs `work` on this thread; a fit of a kernel machine in it ends with [`Error::Cancelled`] once the token is set.
+    /// Runs `work` on this thread. A long fit of a kernel machine in it ends with [`Error::Cancelled`] once this token or
+    /// that of an outer scope is set; a short one may end first.
     pub fn scope<T>(&self, work: impl FnOnce() -> T) -> T {
-        let outer = CURRENT.replace(self.clone());
-        let done = work();
-        CURRENT.set(outer);
-        done
+        /// Ends the scope, also when `work` panics.
+        struct Scope;
+        impl Drop for Scope {
+            fn drop(&mut self) {
+                SCOPES.with_borrow_mut(Vec::pop);
+            }
+        }
+        SCOPES.with_borrow_mut(|scopes| scopes.push(self.clone()));
+        let _scope = Scope;
+        work()
     }
 }
 
@@ -67,14 +75,28 @@ pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, 
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// [`Error::Cancelled`] if the token of the [scope](CancelToken::scope) is set.
+/// [`Error::Cancelled`] if a token of the [scopes](CancelToken::scope) is set.
 pub(crate) fn check() -> Result<()> {
-    CURRENT.with_borrow(CancelToken::check)
+    SCOPES.with_borrow(|scopes| scopes.iter().try_for_each(CancelToken::check))
 }
 
 /// The flag that a signal handler sets.
 impl From<Arc<AtomicBool>> for CancelToken {
     fn from(flag: Arc<AtomicBool>) -> Self {
         Self { flag, parent: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scope_ends_by_a_panic_too_and_an_outer_one_counts() {
+        let (set, unset) = (CancelToken::default(), CancelToken::default());
+        set.cancel();
+        let panicked = std::panic::catch_unwind(|| set.scope(|| -> () { panic!("a fit") }));
+        assert!(panicked.is_err() && check().is_ok());
+        assert!(set.scope(|| unset.scope(check)).is_err() && unset.scope(check).is_ok() && check().is_ok());
     }
 }

@@ -77,10 +77,11 @@
 //! the published ones.
 //!
 //! # Features
-//! `cli` (default) has everything: the command line program with its exports and the live view. Library users switch it
-//! off and choose from `files` (sequences of images and videos, evaluation), `synth` (rendered sequences) and `capi` (the
-//! C interface). Without features, a [`Tracker`] follows one target and a [`Session`](run::Session) several, in frames in
-//! memory.
+//! `cli` (default) is the command line program with its exports and the live view. Library users switch it off and choose
+//! from `files` (sequences of images and videos, evaluation), `synth` (rendered sequences), `parallel` (several targets
+//! on several threads), `neural` (networks) and `capi` (the C interface). Without features, a [`Tracker`] follows one
+//! target and a [`Session`](run::Session) several, in frames in memory.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 

@@ -228,9 +228,14 @@ macro_rules! settings {
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+        #[serde(rename_all = "kebab-case", default, deny_unknown_fields, expecting = "a table of settings")]
         pub struct $name {
-            $($(#[doc = $doc])+ $(#[serde($($serde)*)])? pub $field: $type,)*
+            $(
+                $(#[doc = $doc])+
+                #[doc = concat!("\n\nDefault `", stringify!($default), "`" $(, ", range `", stringify!($range), "`")?, ".")]
+                $(#[serde($($serde)*)])?
+                pub $field: $type,
+            )*
         }
 
         impl Default for $name {

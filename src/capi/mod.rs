@@ -223,6 +223,9 @@ pub unsafe extern "C" fn kcf_create(preset: *const c_char) -> *mut Tracker {
     status_of(|| {
         // SAFETY: as the caller vouches.
         let params = Params::preset(unsafe { text(preset, "preset") }?)?;
+        if params.search.model().is_some() && !cfg!(feature = "neural") {
+            params.check()?;
+        }
         made = Box::into_raw(Box::new(Tracker { params, inner: None }));
         Ok(())
     });

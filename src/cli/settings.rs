@@ -66,13 +66,12 @@ impl Resolved {
     /// # Errors
     /// The first setting that is unknown or out of range.
     pub fn of(parameters: &Value) -> Result<Option<Self>, String> {
-        let mut tree = parameters.clone();
-        let taken = tree.as_object_mut().map(|tree| (tree.remove("preset"), tree.remove("changed")));
-        let Some((Some(Value::String(preset)), _)) = taken else { return Ok(None) };
-        let wrong = |error: String| format!("its settings: {error}; --preset NAME tracks its targets by others");
-        let params: Params = serde_json::from_value(tree).map_err(|error| wrong(error.to_string()))?;
-        params.check().map_err(|error| wrong(error.to_string()))?;
-        Ok(Some(Self { preset, params }))
+        if !parameters["preset"].is_string() {
+            return Ok(None);
+        }
+        let read = Params::read_document(parameters, None, "");
+        let read = read.and_then(|(preset, params)| params.check().map(|()| Self { preset, params }));
+        read.map(Some).map_err(|error| format!("its settings: {error}; --preset NAME tracks its targets by others"))
     }
 }
 

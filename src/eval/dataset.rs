@@ -108,7 +108,7 @@ impl Dataset {
         for (name, _) in wanted.iter().zip(matched).filter(|(_, matched)| !matched) {
             if !otb::all().iter().any(|s| is_called(&s.result_name(), name)) {
                 names.sort();
-                let expected = format!("one of {} in {}", names.join(", "), folder.display());
+                let expected = format!("must be one of {} in {}", names.join(", "), folder.display());
                 return Err(Error::parameter("sequences", name, expected));
             }
             let reason = format!("not in {}", folder.display());

@@ -119,8 +119,15 @@ impl Evaluation {
     /// Checks that the settings fit together.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for results with another protocol than one-pass: their files hold one run.
+    /// [`Error::Parameter`] for two trackers of one name, and for results with another protocol than one-pass: their
+    /// files hold one run.
     pub fn check(&self) -> Result<()> {
+        let runners = self.runners.iter().map(|runner| runner.name());
+        let mut names: Vec<_> = runners.chain(self.results.iter().map(|files| &*files.name)).collect();
+        names.sort_unstable();
+        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Error::parameter("trackers", twice[0], "is the name of two of them: rename one"));
+        }
         match self.results.first() {
             Some(files) if self.protocol != Protocol::Ope => Err(Error::parameter(
                 "results",
@@ -409,6 +416,16 @@ mod tests {
         };
         let evaluated = evaluation.run(out, jobs, &CancelToken::default(), &watch).unwrap();
         (frames.into_inner(), evaluated.report)
+    }
+
+    #[test]
+    fn two_trackers_of_one_name_are_refused() {
+        let data = tempfile::tempdir().unwrap();
+        dataset(data.path());
+        let mut evaluation = evaluation(data.path(), Protocol::Ope);
+        evaluation.check().unwrap();
+        evaluation.runners.push(Box::new(drift("slow", 0.2)));
+        assert!(evaluation.check().unwrap_err().to_string().contains("slow"));
     }
 
     #[test]

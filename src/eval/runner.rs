@@ -57,7 +57,7 @@ impl Preset {
     /// The tracker of a preset.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for an unknown name.
+    /// [`Error::Setting`] for an unknown name.
     pub fn named(name: &str) -> Result<Self> {
         Self::changed(name, Params::preset(name)?)
     }
@@ -65,10 +65,10 @@ impl Preset {
     /// A tracker with changed settings of `preset`. The name lists the changes: `paper+svm`, `fast+padding=2`.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for settings out of range.
+    /// [`Error::Setting`] for an unknown preset and for settings out of range.
     pub fn changed(preset: &str, params: Params) -> Result<Self> {
         params.check()?;
-        let base = Params::preset(preset).unwrap_or_default();
+        let base = Params::preset(preset)?;
         // The parts of a new detector or guard: their settings are not listed again.
         let (detector, mut name) = (params.search.detector(), preset.to_owned());
         let is_other = detector != base.search.detector();
@@ -93,8 +93,7 @@ impl Preset {
     }
 
     /// The same tracker by another name.
-    #[cfg(feature = "cli")]
-    pub(crate) fn renamed(self, name: &str) -> Self {
+    pub fn renamed(self, name: &str) -> Self {
         Self { name: name.into(), ..self }
     }
 }

@@ -24,7 +24,8 @@ pub struct Samples {
 
 impl Samples {
     /// Samples with the Gram matrix `gram` (n x n) and n `labels`, +1 for the target and -1 for the background, each of
-    /// weight one.
+    /// weight one. Whether the matrix is positive semi-definite is not checked here: `krr` refuses one that is not, the
+    /// decisions of other machines mean nothing then.
     ///
     /// # Errors
     /// [`Error::Gram`] for a matrix that is empty, not square, not symmetric to 1e-8 of its largest entry, has an entry

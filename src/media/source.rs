@@ -80,7 +80,7 @@ pub struct Info {
     pub pixel_aspect: Option<(u32, u32)>,
     /// Primaries, transfer and matrix of a video's colours, as ffmpeg names them, if all are known.
     pub colors: Option<[String; 3]>,
-    /// The file with the sound of the frames, if it has any, and the seconds from its start to the first frame.
+    /// The video file, which may have sound, and the seconds from its start to the first frame; `None` of other sources.
     pub sound: Option<(PathBuf, f64)>,
     /// Frames come once and at their own pace: a camera, a network stream, a pipe.
     pub live: bool,

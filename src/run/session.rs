@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "files")]
+#[cfg(feature = "parallel")]
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
 #[cfg(feature = "cli")]
@@ -163,13 +163,15 @@ impl<F: Follower> Session<F> {
         self.skip_bad_frames = on;
     }
 
-    /// Adds a target that begins with `bbox` (0-based) at the frame of position `start`; returns its number.
+    /// Adds a target that begins with `bbox` (0-based) at the frame of position `start`; returns its number. If that
+    /// frame never comes, it keeps [waiting](Self::waiting) until it is [given](Self::give) a box for one that does.
     pub fn add(&mut self, follower: F, start: usize, bbox: BBox) -> usize {
         self.targets.push(Target::new(follower, start, bbox));
         self.targets.len() - 1
     }
 
-    /// Gives a target a box at a frame that it has not seen, where its follower learns it again; `None` ends it there.
+    /// Gives a target a box at a frame that it has not seen, where its follower learns it again; `None` ends it there. If
+    /// that frame never comes, the box is not used; an end takes effect at the next frame.
     pub fn give(&mut self, target: usize, position: usize, bbox: Option<BBox>) {
         if let Some(target) = self.targets.get_mut(target) {
             target.planned.insert(position, bbox);
@@ -186,7 +188,7 @@ impl<F: Follower> Session<F> {
         ended
     }
 
-    /// Switches whether targets are followed in parallel (with the feature `files`). The boxes do not depend on it.
+    /// Switches whether targets are followed in parallel (with the feature `parallel`). The boxes do not depend on it.
     pub fn parallel(&mut self, on: bool) {
         self.parallel = on;
     }
@@ -224,7 +226,7 @@ impl<F: Follower> Session<F> {
         let several = self.parallel && self.targets.iter().filter(|target| target.follows(position)).count() > 1;
         let feed = |target: &mut Target<F>| target.feed(position, &frame);
         let answers: Vec<_> = match several {
-            #[cfg(feature = "files")]
+            #[cfg(feature = "parallel")]
             true => self.targets.par_iter_mut().map(feed).collect(),
             _ => self.targets.iter_mut().map(feed).collect(),
         };

@@ -64,8 +64,8 @@ impl SearchArea {
         let in_frame = if halved { 2.0 } else { 1.0 };
         if (width / cell) * (height / cell) > MAX_CELLS || width * height > MAX_PIXELS {
             let reason = format!(
-                "its search area of {}x{} pixels is too large; a larger cell size or a smaller padding shrinks the \
-                 filter",
+                "its search area of {}x{} pixels is too large for this detector: lower search.filter.padding, or take \
+                 another preset",
                 width * in_frame,
                 height * in_frame
             );

@@ -29,9 +29,9 @@ pub use engine::{Estimate, Tracker};
 #[cfg(feature = "cli")]
 pub(crate) use filter_search::{FilterSearch, FilterSnapshot};
 pub use params::{
-    BackgroundParams, ConfidenceParams, FeatureParams, FilterParams, GuardParams, HogParams, IdentityMachineParams,
-    IdentityParams, MachineSearchParams, Params, PsrParams, RotationFilterParams, RotationParams, ScaleFilterParams,
-    ScaleParams, SearchParams, WindowParams,
+    BackgroundParams, ConfidenceParams, ExpertParams, FeatureParams, FilterParams, GuardParams, HogParams,
+    IdentityMachineParams, IdentityParams, MachineSearchParams, Params, PsrParams, RotationFilterParams,
+    RotationParams, ScaleFilterParams, ScaleParams, SearchParams, SiameseParams, WindowParams,
 };
 pub use response::{ResponseLayout, ResponseMap};
 pub use search::Evidence;

@@ -7,9 +7,7 @@ use crate::error::{Error, Result};
 use crate::frame::Channels;
 use crate::kernels::Kernel;
 use crate::machines::MachineKind;
-#[cfg(test)]
-use crate::settings::text_of;
-use crate::settings::{Field, Setting};
+use crate::settings::{Field, Setting, text_of};
 
 /// `robust` without what costs most: angles and the comparison with what was given. It learns less often and compares
 /// fewer sizes.
@@ -281,34 +279,39 @@ impl Params {
         out
     }
 
-    /// The preset and the settings of a TOML document. They start from `preset`, else from the document's preset, else
-    /// from `default`.
+    /// The settings of a document that [`Params::document`] or `--print-config` has written, or of a part of one: what it
+    /// leaves out keeps the value of its preset, or of the default one.
     ///
     /// # Errors
-    /// [`Error::Setting`] for a document that is not TOML (with the parser's message) and as [`Params::set`].
-    #[cfg(feature = "cli")]
-    pub(crate) fn read_toml(text: &str, preset: Option<&str>, default: &str) -> Result<(String, Self)> {
-        fn values(table: &toml::Table, below: &str, all: &mut Vec<(String, String)>) {
-            for (key, value) in table {
+    /// As [`Params::set`] and [`Params::check`].
+    pub fn from_document(document: &Value) -> Result<Self> {
+        let (_, params) = Self::read_document(document, None, Self::DEFAULT_PRESET)?;
+        params.check()?;
+        Ok(params)
+    }
+
+    /// The preset and the settings of a document. They start from `preset`, else from the document's preset, else from
+    /// `default`.
+    ///
+    /// # Errors
+    /// As [`Params::set`].
+    pub(crate) fn read_document(document: &Value, preset: Option<&str>, default: &str) -> Result<(String, Self)> {
+        fn values(tree: &Value, below: &str, all: &mut Vec<(String, String)>) {
+            for (key, value) in tree.as_object().into_iter().flatten() {
                 let path = if below.is_empty() { key.clone() } else { format!("{below}.{key}") };
                 match value {
-                    toml::Value::Table(table) => values(table, &path, all),
-                    toml::Value::String(text) => all.push((path, text.clone())),
-                    toml::Value::Float(number) => all.push((path, number.to_string())),
-                    toml::Value::Integer(number) => all.push((path, number.to_string())),
-                    value => all.push((path, value.as_bool().map_or("not a setting".into(), |on| on.to_string()))),
+                    Value::Object(_) => values(value, &path, all),
+                    Value::Null => all.push((path, "none".into())),
+                    value => all.push((path, text_of(value))),
                 }
             }
         }
-        let table: toml::Table = text
-            .parse()
-            .map_err(|error: toml::de::Error| Error::setting("TOML", String::new(), error.to_string().trim_end()))?;
         let mut all = Vec::new();
-        values(&table, "", &mut all);
-        let of_document = all.iter().find(|(path, _)| path == "preset").map(|(_, name)| name.as_str());
+        values(document, "", &mut all);
+        let of_document = document.get("preset").and_then(Value::as_str);
         let preset = preset.or(of_document).unwrap_or(default).to_owned();
         let mut params = Self::preset(&preset)?;
-        all.retain(|(path, _)| path != "preset");
+        all.retain(|(path, _)| path != "preset" && path != "changed");
         // The first pass selects all branches, which bring defaults; the second one has the last word on values.
         for (path, text) in &all {
             params.set_at(path, text, true)?;
@@ -317,6 +320,16 @@ impl Params {
             params.set(path, text)?;
         }
         Ok((preset, params))
+    }
+
+    /// As [`Params::read_document`], of TOML.
+    ///
+    /// # Errors
+    /// Also [`Error::Setting`] with the parser's message.
+    #[cfg(feature = "cli")]
+    pub(crate) fn read_toml(text: &str, preset: Option<&str>, default: &str) -> Result<(String, Self)> {
+        let wrong = |error: toml::de::Error| Error::setting("TOML", String::new(), error.to_string().trim_end());
+        Self::read_document(&toml::from_str(text).map_err(wrong)?, preset, default)
     }
 }
 impl FilterParams {
@@ -405,6 +418,7 @@ mod tests {
             assert_eq!(again, params);
             let json = serde_json::to_value(&params).unwrap();
             assert_eq!(serde_json::from_value::<Params>(json).unwrap(), params);
+            assert_eq!(Params::from_document(&params.document("fast")).unwrap(), params);
         }
     }
 
