@@ -78,7 +78,7 @@ pub(crate) fn png(pixels: &[u8], (width, height): (u32, u32), color: ExtendedCol
     Ok(bytes)
 }
 
-/// A frame as JPEG for a page, at most `limit` wide and high; `None` if it has no pixels left.
+/// A frame as JPEG for a page, at most `limit` wide and high; `None` if it cannot be encoded.
 #[cfg(feature = "cli")]
 pub(crate) fn page_jpeg(frame: &Frame<'_>, limit: (usize, usize), quality: u8, coarse: bool) -> Option<Vec<u8>> {
     let (width, height) = frame.size();

@@ -93,7 +93,7 @@ pub enum Error {
     },
     /// A frame has another size than the first one.
     #[error(
-        "the frame is {}x{} pixels, the first one was {}x{}: a sequence must keep one size; begin the target anew with a box in this frame",
+        "the frame is {}x{} pixels, the first one was {}x{}: a sequence must keep one size",
         got.0, got.1, expected.0, expected.1
     )]
     FrameSize {

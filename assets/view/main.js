@@ -278,8 +278,8 @@ function onKey(event) {
   // What composes a word belongs to it.
   if (!store.status || byId("help").open || event.isComposing) return;
   const writes = event.target.closest("input[type=number], input[type=text]");
-  const letter = letterOf(event);
-  if ((event.ctrlKey || event.metaKey) && (letter === "z" || letter === "y" && !event.shiftKey) && !writes) {
+  const letter = (event.ctrlKey || event.metaKey) && !writes ? letterOf(event) : "";
+  if (letter === "z" || letter === "y" && !event.shiftKey) {
     event.preventDefault();
     return letter === "y" || event.shiftKey ? redo() : undo();
   }

@@ -223,6 +223,7 @@ pub unsafe extern "C" fn kcf_create(preset: *const c_char) -> *mut Tracker {
     status_of(|| {
         // SAFETY: as the caller vouches.
         let params = Params::preset(unsafe { text(preset, "preset") }?)?;
+        // With networks, the model is set later.
         if params.search.model().is_some() && !cfg!(feature = "neural") {
             params.check()?;
         }

@@ -69,7 +69,7 @@ impl Resolved {
         if !parameters["preset"].is_string() {
             return Ok(None);
         }
-        let read = Params::read_document(parameters, None, "");
+        let read = Params::read_document(parameters, None, Params::DEFAULT_PRESET);
         let read = read.and_then(|(preset, params)| params.check().map(|()| Self { preset, params }));
         read.map(Some).map_err(|error| format!("its settings: {error}; --preset NAME tracks its targets by others"))
     }

@@ -126,7 +126,7 @@ impl Evaluation {
         let mut names: Vec<_> = runners.chain(self.results.iter().map(|files| &*files.name)).collect();
         names.sort_unstable();
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Error::parameter("trackers", twice[0], "is the name of two of them: rename one"));
+            return Err(Error::parameter("trackers", twice[0], "must be different names"));
         }
         match self.results.first() {
             Some(files) if self.protocol != Protocol::Ope => Err(Error::parameter(

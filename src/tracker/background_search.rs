@@ -46,11 +46,13 @@ const CORE: f64 = 0.8;
 const CERTAIN: f64 = 0.9;
 /// Frames between copies of the models.
 const SAVE_INTERVAL: usize = 10;
-/// A target is at rest while its motion in cells has a running mean below the first, at the rate of the second: its box
-/// stays unless it moves by twice as much, and every tenth frame is learned. The response does not peak exactly where the
-/// filter has learned, so the box would drift: by a twentieth of its size in a minute.
+/// A target is at rest while the running mean of its motion is below so many cells: its centre stays unless it moves by
+/// twice as much. The response does not peak exactly where the filter has learned, so the box would drift: by a twentieth
+/// of its size in a minute.
 const REST: f64 = 0.03;
+/// Rate of the running mean.
 const MOTION_RATE: f64 = 0.05;
+/// Frames of which one is learned at rest.
 const REST_INTERVAL: usize = 10;
 /// The likelihood of a colour that says nothing.
 const NEUTRAL: f32 = 0.5;
@@ -289,6 +291,7 @@ impl BackgroundSearch {
 
     /// The best place in a view at `pose`; `None` where there is nothing to see.
     fn best_in_view(&mut self, frame: &Frame<'_>, pose: Pose, place: Place) -> Option<Answer> {
+        self.at_rest = false;
         let seen = self.take(frame, pose);
         self.answer(frame, place).filter(|_| seen)
     }
@@ -330,7 +333,7 @@ impl BackgroundSearch {
         if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
             color.learn(&self.view, center, zoom);
         }
-        // Rarer learning has a higher rate.
+        // Rarer learning has a higher rate, but at rest, where size and angle hardly change.
         let times = if self.is_warming_up() { 1.0 } else { self.params.interval as f64 };
         let is_found = self.found.is_some_and(|(r, c)| (r - shift.0).abs().max((c - shift.1).abs()) < 1e-9);
         if let Some(scale) = &mut self.scale {
@@ -366,7 +369,7 @@ impl BackgroundSearch {
         let inside = |v: f64, before: f64, length: usize| v.clamp(before.min(0.0), before.max(length as f64));
         let before = at.center;
         let center = (inside(center.0, before.0, frame.width()), inside(center.1, before.1, frame.height()));
-        let moved = best.shift.0.abs().max(best.shift.1.abs());
+        let moved = (center.0 - before.0).abs().max((center.1 - before.1).abs()) / self.view.cell_step();
         self.motion += MOTION_RATE * (moved - self.motion);
         self.at_rest = !is_turned && self.motion < REST && moved < 2.0 * REST;
         let mut pose = self.view.pose.at(if self.at_rest { at.center } else { center });
@@ -412,7 +415,7 @@ impl Search for BackgroundSearch {
     }
 
     fn learn(&mut self, frame: &Frame<'_>, at: Pose, evidence: &Evidence, rate: Option<f64>) -> Learned {
-        let interval = if self.at_rest { REST_INTERVAL } else { self.params.interval };
+        let interval = self.params.interval.max(if self.at_rest { REST_INTERVAL } else { 1 });
         let due = self.is_warming_up() || self.frames.is_multiple_of(interval);
         let certain = self.compared(evidence).is_some_and(|(params, decision)| {
             decision > params.learn_from && EXPERTS.filter.probability(evidence) > CERTAIN
@@ -442,7 +445,7 @@ impl Search for BackgroundSearch {
         if let Some((from, to)) = saved.histogram.as_ref().zip(self.color.as_mut()) {
             to.histogram.copy_model(from);
         }
-        self.view_is_current = false;
+        (self.view_is_current, self.motion) = (false, 1.0);
         Some(saved.pose)
     }
 

@@ -35,6 +35,12 @@ const MAX_WAIT: usize = 60;
 /// usual near the one before. Colours and size are learned as usual.
 const HIDDEN_RATE: f64 = 1.0 / 1961.0;
 
+/// Whether the box goes to a detection, and the rate at which it is learned there; `None` for the usual one.
+enum Followed {
+    Not,
+    At { rate: Option<f64> },
+}
+
 /// What a tracker says of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
@@ -112,7 +118,7 @@ impl Tracker {
     ///
     /// # Errors
     /// [`Error::NotInitialized`] before [`Tracker::init`]; [`Error::FrameSize`] for a frame of another size than the
-    /// first one. Neither changes the tracker.
+    /// first one, which [`Tracker::init`] takes. Neither changes the tracker.
     pub fn update<'f>(&mut self, frame: impl Into<Frame<'f>>) -> Result<Estimate> {
         let target = self.target.as_mut().ok_or(Error::NotInitialized)?;
         let frame = frame.into();
@@ -222,7 +228,7 @@ impl Engine {
             None => State::Lost,
         };
         let mut learned = Learned::Done;
-        if let Some(rate) = self.follows(&detection) {
+        if let Followed::At { rate } = self.decide_to_follow(&detection) {
             self.pose = detection.pose;
             learned = self.search.learn(frame, self.pose, &detection.evidence, rate);
             if self.states.is_none() {
@@ -247,7 +253,7 @@ impl Engine {
         Estimate { bbox, polygon: self.pose.polygon(self.size), state, evidence: detection.evidence }
     }
 
-    /// The state once cuts are seen and a lost target is searched for. A loss restores the models of the last certain
+    /// Sees cuts, loses the target or searches for it, and returns the state. A loss restores the models of the last certain
     /// frame; a recovery replaces the detection.
     fn lose_or_recover(
         &mut self,
@@ -300,8 +306,8 @@ impl Engine {
         state
     }
 
-    /// The rate to learn at where the box follows a detection, `Some(None)` for the usual one; `None` where the box stays.
-    fn follows(&mut self, detection: &Detection) -> Option<Option<f64>> {
+    /// Whether the box follows a detection; counts the frames in which it waits.
+    fn decide_to_follow(&mut self, detection: &Detection) -> Followed {
         let hidden = self.states.as_ref().is_some_and(StateMachine::is_hidden);
         // The box would go with what covers the target.
         let covered = hidden && self.search.denies(&detection.evidence);
@@ -309,7 +315,7 @@ impl Engine {
         let rate = (hidden && detection.evidence.identity.is_none()).then_some(HIDDEN_RATE);
         self.waited = if covered || rate.is_some() { self.waited + 1 } else { 0 };
         let waits = covered && self.waited <= MAX_WAIT;
-        (detection.seen && !self.is_lost() && !waits).then_some(rate)
+        if detection.seen && !self.is_lost() && !waits { Followed::At { rate } } else { Followed::Not }
     }
 
     /// The state by the guard too, which may move the box and have the search learn there.

@@ -279,8 +279,8 @@ impl Params {
         out
     }
 
-    /// The settings of a document that [`Params::document`] or `--print-config` has written, or of a part of one: what it
-    /// leaves out keeps the value of its preset, or of the default one.
+    /// The settings of a document that [`Params::document`] or `--print-config` has written for a preset of this program, or
+    /// of a part of one: what it leaves out keeps the value of its preset, or of the default one.
     ///
     /// # Errors
     /// As [`Params::set`] and [`Params::check`].
@@ -301,17 +301,26 @@ impl Params {
                 let path = if below.is_empty() { key.clone() } else { format!("{below}.{key}") };
                 match value {
                     Value::Object(_) => values(value, &path, all),
-                    Value::Null => all.push((path, "none".into())),
+                    Value::Null if path == "guard" => all.push((path, "none".into())),
+                    Value::Array(_) if path == "changed" => {}
+                    Value::Array(_) | Value::Null => all.push((path, "not a setting".into())),
+                    // TOML writes 4.0 for 4.
+                    Value::Number(number) if number.is_f64() => {
+                        all.push((path, number.as_f64().unwrap_or(f64::NAN).to_string()));
+                    }
                     value => all.push((path, text_of(value))),
                 }
             }
         }
         let mut all = Vec::new();
         values(document, "", &mut all);
-        let of_document = document.get("preset").and_then(Value::as_str);
+        if !document.is_object() {
+            return Err(Error::setting("settings", document.to_string(), "must be a table of settings"));
+        }
+        let of_document = all.iter().find(|(path, _)| path == "preset").map(|(_, name)| name.as_str());
         let preset = preset.or(of_document).unwrap_or(default).to_owned();
         let mut params = Self::preset(&preset)?;
-        all.retain(|(path, _)| path != "preset" && path != "changed");
+        all.retain(|(path, _)| path != "preset");
         // The first pass selects all branches, which bring defaults; the second one has the last word on values.
         for (path, text) in &all {
             params.set_at(path, text, true)?;
@@ -519,6 +528,9 @@ mod tests {
         assert_eq!(Params::read_toml(text, Some("fast"), "robust").unwrap().0, "fast");
         for wrong in ["padding = 2", "[search.filter]\npading = 2", "search = [1]", "x = ", "preset = \"fats\""] {
             assert!(Params::read_toml(wrong, None, "paper").is_err(), "{wrong}");
+        }
+        for wrong in ["\"fast\"", "[]", "{\"preset\": 5}", "{\"search\": {\"background\": []}}"] {
+            assert!(Params::from_document(&serde_json::from_str(wrong).unwrap()).is_err(), "{wrong}");
         }
     }
 }

@@ -83,10 +83,15 @@ impl Controller {
                 let (target, gone) = changed.ok_or_else(|| format!("there is nothing to {word}"))?;
                 self.checkpoints.entry(target).or_default().forget(&gone);
                 self.pause();
-                let what = match gone {
-                    _ if self.check_target(target).is_err() => format!("target {target} is gone again"),
-                    Range { start: 0, end: 0 } => format!("the name or class of target {target}"),
-                    Range { start, .. } => format!("target {target} from frame {} on", start.max(1)),
+                let begins = self.shared.look(|state| state.tracks.get(&target).map(Track::start));
+                let what = match (begins, gone) {
+                    (None, _) => format!("target {target} is gone again"),
+                    (_, Range { start: 0, end: 0 }) => format!("the name or class of target {target}"),
+                    (Some(begins), Range { start, .. }) => {
+                        let from = start.max(begins);
+                        let lost = if self.is_gone(from) { ", which is gone: draw a new box to go on" } else { "" };
+                        format!("target {target} from frame {from} on{lost}")
+                    }
                 };
                 return Ok(Some(format!("{done}: {what}")));
             }

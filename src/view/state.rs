@@ -212,6 +212,7 @@ impl ViewState {
         let bare = before.as_ref().map(Track::bare);
         let (gone, mut found): (BTreeMap<_, _>, BTreeMap<_, _>) =
             before.map(|before| before.found).unwrap_or_default().into_iter().partition(|(at, _)| changed.contains(at));
+        self.maps.0.retain(|((position, of), _)| *of != target || !changed.contains(position));
         self.changes.push(Change::Gone(target, changed.clone()));
         if let Some(track) = track {
             self.changes.extend(records.keys().map(|position| Change::Found(target, *position)));
