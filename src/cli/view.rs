@@ -131,14 +131,14 @@ fn clips(folder: &Path) -> Vec<PathBuf> {
     clips
 }
 
-/// Reads the session of a source. Its settings are taken unless flags give others, by which its frames are tracked anew.
+/// Reads the session of a source, and whether its boxes are left out: its settings are taken unless flags give others, by
+/// which all is tracked anew.
 fn read_session(
     args: &ViewArgs,
     path: &Path,
     source: &SourceRecord,
     resolved: &mut Resolved,
-    warnings: &mut Vec<String>,
-) -> Result<Document, Failure> {
+) -> Result<(Document, bool), Failure> {
     let flag = format!("--session {}", path.display());
     let wrong = |reason| Failure::usage(format!("{flag}: {reason}"));
     let mut session = Document::read(path).map_err(wrong)?;
@@ -148,18 +148,12 @@ fn read_session(
     }
     if let Some(stored) = args.settings.of_document(args.preset.as_deref(), &flag, &session.parameters)? {
         *resolved = stored;
-        return Ok(session);
+        return Ok((session, false));
     }
     let stored = Resolved::of(&session.parameters);
-    if stored.map_or(true, |stored| stored.is_some_and(|stored| stored.params != resolved.params))
-        && !std::mem::take(&mut session.frames).is_empty()
-    {
-        let former = view::free_beside(path, "former");
-        std::fs::copy(path, &former).map_err(|source| Error::io(&former, source))?;
-        let former = former.display();
-        warnings.push(format!("the settings are others, so all is tracked anew; the former boxes are in {former}"));
-    }
-    Ok(session)
+    let differ = stored.map_or(true, |stored| stored.is_some_and(|stored| stored.params != resolved.params));
+    let is_anew = differ && !std::mem::take(&mut session.frames).is_empty();
+    Ok((session, is_anew))
 }
 
 /// Serves the page of one source. Returns the place of the clip, from 1, that the page asks for.
@@ -180,9 +174,10 @@ fn serve(
     let (width, height) = size.unwrap_or_default();
     let shown = SourceRecord { width, height, ..SourceRecord::new(path.clone(), info, span) };
     let session = match session_path.filter(|path| path.exists()) {
-        Some(path) => Some(read_session(args, path, &shown, &mut resolved, &mut warnings)?),
+        Some(path) => Some(read_session(args, path, &shown, &mut resolved)?),
         None => None,
     };
+    let former = session_path.filter(|_| session.as_ref().is_some_and(|(_, is_anew)| *is_anew));
     let wanted = args.targets.read(info)?;
     resolved = args.targets.settings(args.preset.as_deref(), &args.settings, &wanted)?.unwrap_or(resolved);
     let initial = if wanted.is_empty() { Vec::new() } else { wanted.within(span, info, "")? };
@@ -190,13 +185,19 @@ fn serve(
         let checked = size.map_or(Ok(()), |size| check_start(size, bbox));
         checked.map_err(|error| Failure::usage(format!("target {}: {error}", target.id)))?;
     }
+    if let Some(path) = former {
+        let former = view::free_beside(path, "former");
+        std::fs::copy(path, &former).map_err(|source| Error::io(&former, source))?;
+        let former = former.display();
+        warnings.push(format!("the settings are others, so all is tracked anew; the former boxes are in {former}"));
+    }
     let mut err = std::io::stderr();
     warnings.extend(source::warnings(info, span, &wanted, &initial, args.range));
     for warning in warnings.iter().filter(|_| args.quiet == 0) {
         let _ = writeln!(err, "warning: {warning}");
     }
     let (targets, frames, named) = match session {
-        Some(session) if initial.is_empty() => (session.targets, session.frames, session.named),
+        Some((session, _)) if initial.is_empty() => (session.targets, session.frames, session.named),
         _ => (initial, Vec::new(), args.targets.init_file.is_some()),
     };
     let demand = Demand { color: true, ..resolved.params.channels().into() };
