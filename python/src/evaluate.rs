@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use serde_json::{Value, json};
 
-use crate::error::{Raise, exception, interruptible};
+use crate::error::{Raise, interruptible};
 use crate::estimate::box4;
 use crate::settings::{self, UInt};
 use crate::tracker::read_box;
@@ -49,12 +49,6 @@ pub fn evaluate(
     }
     for (name, factory) in others {
         runners.push(Box::new(PyRunner { name, factory }));
-    }
-    let mut names: Vec<&str> = runners.iter().map(|runner| runner.name()).collect();
-    names.extend(results.iter().map(|(name, _)| name.as_str()));
-    names.sort_unstable();
-    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(exception(py, "EvaluationError", format!("two trackers are called {}", pair[0])));
     }
     let read = |(name, place): &(String, PathBuf)| ResultFiles::open(name, place);
     let evaluation = Evaluation {

@@ -15,7 +15,8 @@ use super::track::MAX_THREADS;
 use crate::Error;
 use crate::atomic_file;
 use crate::eval::{
-    Dataset, EVALUATION, Evaluated, Evaluation, Event, LeftOut, Preset, Protocol, ResultFiles, Runner, Toolkit, report,
+    Dataset, EVALUATION, Evaluated, Evaluation, Event, LeftOut, Preset, Protocol, ResultFiles, Runner, Toolkit,
+    repeated, report,
 };
 use crate::media::annotation::Base;
 
@@ -196,9 +197,7 @@ fn check_folder(folder: &Path, resume: bool) -> Result<(), Failure> {
 fn open(args: &EvalArgs, data: &Path, presets: &[Preset]) -> Result<Evaluation, Failure> {
     let runners: Vec<Box<dyn Runner>> = presets.iter().map(|preset| Box::new(preset.clone()) as _).collect();
     let results = args.results.iter().map(|(name, _)| name.as_str());
-    let mut names: Vec<&str> = runners.iter().map(|runner| runner.name()).chain(results).collect();
-    names.sort_unstable();
-    if let Some(name) = names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]) {
+    if let Some(name) = repeated(runners.iter().map(|runner| runner.name()).chain(results)) {
         let read = args.results.iter().any(|(read, _)| read == name);
         let advice =
             if read { "give another name by --results NAME=DIR" } else { "give each --preset and each name once" };

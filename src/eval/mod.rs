@@ -33,7 +33,7 @@ mod runner;
 mod summary;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use rayon::iter::{ParallelBridge, ParallelIterator};
@@ -115,18 +115,25 @@ pub struct Evaluated {
 /// The runs of a tracker on a sequence, or why there are none.
 type Runs = Result<Vec<Trace>, String>;
 
+/// The first name that was there before.
+pub(crate) fn repeated<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let mut seen = BTreeSet::new();
+    names.find(|name| !seen.insert(*name))
+}
+
 impl Evaluation {
     /// Checks that the settings fit together.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for two trackers of one name, and for results with another protocol than one-pass: their
-    /// files hold one run.
+    /// [`Error::Evaluation`] for two trackers of one name; [`Error::Parameter`] for results with another protocol than
+    /// one-pass: their files hold one run.
     pub fn check(&self) -> Result<()> {
         let runners = self.runners.iter().map(|runner| runner.name());
-        let mut names: Vec<_> = runners.chain(self.results.iter().map(|files| &*files.name)).collect();
-        names.sort_unstable();
-        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Error::parameter("trackers", twice[0], "must be different names"));
+        if let Some(name) = repeated(runners.chain(self.results.iter().map(|files| &*files.name))) {
+            return Err(Error::Evaluation {
+                what: "trackers".into(),
+                reason: format!("two trackers are called {name}"),
+            });
         }
         match self.results.first() {
             Some(files) if self.protocol != Protocol::Ope => Err(Error::parameter(

@@ -8,8 +8,7 @@ use image::ExtendedColorType;
 
 use super::drawing::viridis;
 use crate::bbox::BBox;
-use crate::encode;
-use crate::encode::in_color;
+use crate::encode::{self, in_color};
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::kernels::Kernel;

@@ -266,8 +266,7 @@ impl Engine {
         self.cut |= !was_lost && overview.is_cut_from(&self.overview);
         self.elsewhere = self.cut && !overview.is_same_as(&self.overview);
         // Without an identity nothing tells what is followed then.
-        let is_hidden = self.states.as_ref().is_some_and(StateMachine::is_hidden);
-        let hidden_for_long = is_hidden && self.waited >= MAX_WAIT && detection.evidence.identity.is_none();
+        let hidden_for_long = self.is_hidden() && self.waited >= MAX_WAIT && detection.evidence.identity.is_none();
         let loses = self.elsewhere || hidden_for_long;
         let mut state = self.states.as_mut().filter(|_| loses).map_or(by_confidence, StateMachine::lose);
         if state == State::Recovered {
@@ -308,7 +307,7 @@ impl Engine {
 
     /// Whether the box follows a detection; counts the frames in which it waits.
     fn decide_to_follow(&mut self, detection: &Detection) -> Followed {
-        let hidden = self.states.as_ref().is_some_and(StateMachine::is_hidden);
+        let hidden = self.is_hidden();
         // The box would go with what covers the target.
         let covered = hidden && self.search.denies(&detection.evidence);
         // Without an identity it goes there, and the filter hardly learns what covers the target.
@@ -346,6 +345,10 @@ impl Engine {
 
     fn is_lost(&self) -> bool {
         self.states.as_ref().is_some_and(StateMachine::is_lost)
+    }
+
+    fn is_hidden(&self) -> bool {
+        self.states.as_ref().is_some_and(StateMachine::is_hidden)
     }
 
     fn recover(&mut self) -> State {

@@ -299,24 +299,26 @@ impl Params {
         fn values(tree: &Value, below: &str, all: &mut Vec<(String, String)>) {
             for (key, value) in tree.as_object().into_iter().flatten() {
                 let path = if below.is_empty() { key.clone() } else { format!("{below}.{key}") };
-                match value {
-                    Value::Object(_) => values(value, &path, all),
-                    Value::Null if path == "guard" => all.push((path, "none".into())),
-                    Value::Array(_) if path == "changed" => {}
-                    Value::Array(_) | Value::Null => all.push((path, "not a setting".into())),
-                    // TOML writes 4.0 for 4.
-                    Value::Number(number) if number.is_f64() => {
-                        all.push((path, number.as_f64().unwrap_or(f64::NAN).to_string()));
+                let text = match value {
+                    Value::Object(_) => {
+                        values(value, &path, all);
+                        continue;
                     }
-                    value => all.push((path, text_of(value))),
-                }
+                    Value::Array(_) if path == "changed" => continue,
+                    Value::Null if path == "guard" => "none".into(),
+                    Value::Array(_) | Value::Null => "not a setting".into(),
+                    // TOML writes 4.0 for 4.
+                    Value::Number(number) if number.is_f64() => number.as_f64().unwrap_or(f64::NAN).to_string(),
+                    value => text_of(value),
+                };
+                all.push((path, text));
             }
         }
-        let mut all = Vec::new();
-        values(document, "", &mut all);
         if !document.is_object() {
             return Err(Error::setting("settings", document.to_string(), "must be a table of settings"));
         }
+        let mut all = Vec::new();
+        values(document, "", &mut all);
         let of_document = all.iter().find(|(path, _)| path == "preset").map(|(_, name)| name.as_str());
         let preset = preset.or(of_document).unwrap_or(default).to_owned();
         let mut params = Self::preset(&preset)?;

@@ -190,23 +190,17 @@ impl ViewState {
     /// Undoes the last change; returns the target, and the positions whose records have changed.
     pub fn undo(&mut self) -> Option<(u32, Range<usize>)> {
         let edit = self.edits.pop()?;
-        let (inverse, what) = self.exchange(edit);
-        self.undone.push(inverse);
-        self.count_edits();
-        Some(what)
+        Some(self.exchange(edit, |state| &mut state.undone))
     }
 
     /// Makes the last undone change again; returns as [`Self::undo`].
     pub fn redo(&mut self) -> Option<(u32, Range<usize>)> {
         let edit = self.undone.pop()?;
-        let (inverse, what) = self.exchange(edit);
-        self.edits.push(inverse);
-        self.count_edits();
-        Some(what)
+        Some(self.exchange(edit, |state| &mut state.edits))
     }
 
-    /// Puts in the track and records of an edit; returns those that were there, and what has changed.
-    fn exchange(&mut self, edit: Edit) -> (Edit, (u32, Range<usize>)) {
+    /// Puts in the track and records of an edit and keeps those that were there in `inverses`; returns what has changed.
+    fn exchange(&mut self, edit: Edit, inverses: impl FnOnce(&mut Self) -> &mut Vec<Edit>) -> (u32, Range<usize>) {
         let Edit { target, track, changed, records } = edit;
         let before = self.tracks.remove(&target);
         let bare = before.as_ref().map(Track::bare);
@@ -219,7 +213,9 @@ impl ViewState {
             found.extend(records);
             self.tracks.insert(target, Track { found, ..track });
         }
-        (Edit { target, track: bare, changed: changed.clone(), records: gone }, (target, changed))
+        inverses(self).push(Edit { target, track: bare, changed: changed.clone(), records: gone });
+        self.count_edits();
+        (target, changed)
     }
 
     fn drop_track(&mut self, target: u32) -> Option<Track> {
