@@ -17,7 +17,7 @@ use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::export::{Exports, Given, Journal, LostSpan, Run, SourceRecord, StateCounts, Summary, TargetRecord};
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span};
-use crate::run::{Cause, Halt, OneSided, Passes, Pilot, Session, Step, Watch};
+use crate::run::{Cause, Halt, Late, OneSided, Passes, Pilot, Session, Step, Watch};
 use crate::tracker::{Evidence, Tracker, check_start};
 
 /// The arguments of a run, and what was made of them.
@@ -70,8 +70,12 @@ impl RunConfig<'_> {
         let start = |path| Control::start(path, self.pilot(), self.quit.clone());
         let control = self.args.commands.as_deref().map(start).transpose()?;
         let unchecked = Some(&self.targets[..]);
-        let mut writer = Writer { journal, progress, control, unchecked, refused: None, last: 0, skipped: 0 };
+        let late = (self.args.smooth && !self.args.latest && !self.has_two_passes()).then(Late::default);
+        let mut writer = Writer { journal, late, progress, control, unchecked, refused: None, last: 0, skipped: 0 };
         let ended = session.run(frames, &mut writer);
+        let written = writer.write_late(true);
+        let ended =
+            ended.and(written.map_err(|error| Halt { position: writer.last, path: None, cause: Cause::Watch(error) }));
         writer.warn_of_refusals();
         let Writer { mut journal, progress, refused, last, .. } = writer;
         let result = match ended {
@@ -142,7 +146,7 @@ impl RunConfig<'_> {
 
     /// What follows a target.
     fn pilot(&self) -> Pilot {
-        Pilot::Live(self.tracker.clone(), (self.args.smooth && !self.has_two_passes()).then(OneSided::default))
+        Pilot::Live(self.tracker.clone(), (self.args.smooth && self.args.latest).then(OneSided::default))
     }
 
     /// A session of all targets.
@@ -200,6 +204,8 @@ const MAX_SKIPPED: usize = 10;
 /// Writes what the session finds.
 struct Writer<'a, 'w> {
     journal: Journal<'a>,
+    /// The steps that wait for the frames after them.
+    late: Option<Late>,
     progress: &'w mut Progress,
     control: Option<Control>,
     /// Targets whose boxes were not yet compared with the frame's size.
@@ -227,6 +233,14 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
+    /// Writes the steps that need not wait any more.
+    fn write_late(&mut self, ended: bool) -> Result<(), Error> {
+        while let Some((item, outcomes)) = self.late.as_mut().and_then(|late| late.next(ended)) {
+            self.journal.add(&Step::<Pilot>::earlier(&item, &outcomes))?;
+        }
+        Ok(())
+    }
+
     fn warn_of_refusals(&mut self) {
         let refusals = self.control.as_mut().map_or(Vec::new(), Control::refusals);
         refusals.iter().for_each(|refusal| self.progress.warn(refusal));
@@ -237,7 +251,13 @@ impl Watch<Pilot> for Writer<'_, '_> {
     fn step(&mut self, step: &Step<'_, Pilot>) -> Result<(), Error> {
         self.last = step.item.position;
         self.check_targets(step.item)?;
-        let written = self.journal.add(step);
+        let written = match &mut self.late {
+            Some(late) => {
+                late.add(step);
+                self.write_late(false)
+            }
+            None => self.journal.add(step),
+        };
         let estimate = step.outcomes.first().and_then(|outcome| outcome.estimate);
         self.progress.frame(estimate.as_ref().map(|estimate| &estimate.evidence));
         written

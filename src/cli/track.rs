@@ -47,7 +47,7 @@ pub struct TrackArgs {
     /// Which target of the truth, where it has several
     #[arg(long, hide_short_help = true, value_name = "N")]
     target: Option<u32>,
-    /// Smooth the boxes, over later frames too where the input is files
+    /// Smooth the boxes by the frames around them: of a live source two frames late, with --latest at once
     #[arg(long)]
     pub smooth: bool,
     /// Track from both sides between two given boxes of a target
@@ -55,7 +55,7 @@ pub struct TrackArgs {
     pub both_sides: bool,
     /// Take the newest frame of a camera or a pipe, and leave out those that came in between
     #[arg(long, conflicts_with = "pick")]
-    latest: bool,
+    pub latest: bool,
     /// JSON lines that add, give, drop targets and quit: - for the standard input, or a pipe
     #[arg(long, hide_short_help = true, value_name = "FILE|-", conflicts_with = "pick")]
     pub commands: Option<PathBuf>,

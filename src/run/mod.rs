@@ -34,7 +34,7 @@ mod session;
 #[cfg(feature = "cli")]
 pub(crate) use command::{Command, MAX_TARGETS};
 #[cfg(feature = "cli")]
-pub(crate) use offline::{OneSided, Passes};
+pub(crate) use offline::{Late, OneSided, Passes};
 #[cfg(feature = "cli")]
 pub(crate) use session::Pilot;
 pub use session::{Cause, Follower, Outcome, Session};

@@ -1,9 +1,10 @@
-//! Passes over a whole file before its results are written: smooth boxes, and tracking from both sides between two given
-//! boxes.
+//! Smooth boxes, and passes over a whole file before its results are written, which also track from both sides between two
+//! given boxes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
-use super::{Cause, Halt, Pilot, Session, Step};
+use super::{Cause, Halt, Outcome, Pilot, Session, Step};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::Result;
@@ -20,6 +21,11 @@ const MAX_SHIFT: f64 = 0.1;
 /// Rounds of reweighting, and the second difference below which a path is straight.
 const ROUNDS: usize = 5;
 const STRAIGHT: f64 = 1e-4;
+
+/// The same weight where only the next frames are known, how many these are, and how many frames a path has.
+const LATE_WEIGHT: f64 = 0.07;
+const LAG: usize = 2;
+const WINDOW: usize = 12;
 
 /// Error of the prediction, as a share of the size, at which the gain of the one-sided filter is one half.
 const HALF_GAIN: f64 = 0.045;
@@ -52,9 +58,9 @@ fn distance([x, y]: [f64; 2]) -> f64 {
     x.hypot(y)
 }
 
-/// Smooths a track along all of its frames. A given box stays, and so does one of a target that is lost or was just
-/// found again.
-fn smooth(track: &mut [Estimate]) {
+/// Smooths a track along all of its frames, with a weight of its second differences. A given box stays, and so does one of
+/// a target that is lost or was just found again.
+fn smooth(track: &mut [Estimate], weight: f64) {
     let mut at = 0;
     while at < track.len() {
         let count = track[at..].iter().take_while(|estimate| is_followed(estimate)).count();
@@ -64,7 +70,7 @@ fn smooth(track: &mut [Estimate]) {
         if run.len() > 2 {
             let [center, sides] = [0, 1].map(|part| {
                 let (path, units): (Vec<_>, Vec<_>) = run.iter().map(|estimate| parts(&estimate.bbox)[part]).unzip();
-                trend(&path, &units, begins)
+                trend(&path, &units, weight, begins)
             });
             for (i, estimate) in run.iter_mut().enumerate().skip(usize::from(begins)) {
                 let [(here, _), (size, _)] = parts(&estimate.bbox);
@@ -81,14 +87,14 @@ fn smooth(track: &mut [Estimate]) {
 
 /// The path near `path` with the least sum of second differences: l1 trend filtering (Kim et al. 2009), by reweighted
 /// least squares. Most of it is straight; it bends where the target does. A path that `begins` keeps its first point.
-fn trend(path: &[[f64; 2]], units: &[f64], begins: bool) -> Vec<[f64; 2]> {
-    let mut weights = vec![10.0 * TREND_WEIGHT; path.len() - 2];
+fn trend(path: &[[f64; 2]], units: &[f64], trend: f64, begins: bool) -> Vec<[f64; 2]> {
+    let mut weights = vec![10.0 * trend; path.len() - 2];
     let mut smooth = Vec::new();
     for _ in 0..ROUNDS {
         smooth = least_squares(path, &weights, begins);
         for ((weight, points), unit) in weights.iter_mut().zip(smooth.windows(3)).zip(&units[1..]) {
             let bend = distance([0, 1].map(|axis| points[0][axis] - 2.0 * points[1][axis] + points[2][axis]));
-            *weight = TREND_WEIGHT / (bend / unit + STRAIGHT);
+            *weight = trend / (bend / unit + STRAIGHT);
         }
     }
     smooth
@@ -131,6 +137,42 @@ fn least_squares(path: &[[f64; 2]], weights: &[f64], begins: bool) -> Vec<[f64; 
     }
     smooth.truncate(count);
     smooth
+}
+
+/// Holds the steps of a stream until the next [`LAG`] frames are tracked, and smooths their boxes over these too.
+#[derive(Debug, Default)]
+pub(crate) struct Late {
+    /// The frames that wait.
+    waiting: VecDeque<Arc<Item>>,
+    /// What was tracked in the last frames, those that wait among them.
+    tracked: VecDeque<Vec<Outcome>>,
+}
+
+impl Late {
+    pub(crate) fn add(&mut self, step: &Step<'_, Pilot>) {
+        self.waiting.push_back(Arc::clone(step.item));
+        self.tracked.push_back(step.outcomes.to_vec());
+        if self.tracked.len() > WINDOW {
+            self.tracked.pop_front();
+        }
+    }
+
+    /// The next frame that need not wait, with its smooth boxes. Once the stream has `ended` none waits.
+    pub(crate) fn next(&mut self, ended: bool) -> Option<(Arc<Item>, Vec<Outcome>)> {
+        let at = self.tracked.len() - self.waiting.len();
+        let item = if ended || self.waiting.len() > LAG { self.waiting.pop_front() } else { None }?;
+        let mut outcomes = self.tracked[at].clone();
+        for outcome in outcomes.iter_mut().filter(|outcome| outcome.estimate.is_some()) {
+            let of_target =
+                |outcomes: &Vec<Outcome>| outcomes.iter().find(|other| other.target == outcome.target)?.estimate;
+            let mut track: Vec<_> = self.tracked.iter().filter_map(of_target).collect();
+            let place = self.tracked.iter().take(at).filter_map(of_target).count();
+            smooth(&mut track, LATE_WEIGHT);
+            outcome.bbox = track[place].bbox;
+            outcome.estimate = Some(track[place]);
+        }
+        Some((item, outcomes))
+    }
 }
 
 /// A filter that knows the frames before only: it predicts by a constant velocity, and the further its prediction is
@@ -218,7 +260,7 @@ impl Passes<'_> {
     fn stored(&self, track: Track) -> Pilot {
         let mut track: Vec<Estimate> = track.into_values().collect();
         if self.smooth {
-            smooth(&mut track);
+            smooth(&mut track, TREND_WEIGHT);
         }
         Pilot::Stored(track.into())
     }
@@ -261,8 +303,10 @@ fn join(track: &mut Track, path: &Track) {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+    use std::time::Duration;
 
     use super::*;
+    use crate::error::Error;
     use crate::frame::{FrameBuf, PixelFormat};
     use crate::media::{Info, Stream};
     use crate::tracker::{Evidence, Params};
@@ -277,6 +321,25 @@ mod tests {
         all.sum::<f64>() / (track.len() - 2) as f64
     }
 
+    /// The track as `Late` gives it, with a target beside it that ends early.
+    fn late(track: &[Estimate]) -> Vec<Estimate> {
+        let (mut late, mut smooth) = (Late::default(), Vec::new());
+        for position in 1..=track.len() + 1 {
+            if let Some(estimate) = track.get(position - 1) {
+                let item = Arc::new(Item::numbered(position, None, Err(Error::NotInitialized), 0.0));
+                let outcome =
+                    |target| Outcome { target, bbox: estimate.bbox, estimate: Some(*estimate), took: Duration::ZERO };
+                late.add(&Step::earlier(&item, &[outcome(0), outcome(1)][usize::from(position > 5)..]));
+            }
+            while let Some((item, outcomes)) = late.next(position > track.len()) {
+                assert_eq!(item.position, smooth.len() + 1);
+                assert!(position > track.len() || position == item.position + LAG, "{position}");
+                smooth.extend(outcomes.last().and_then(|outcome| outcome.estimate));
+            }
+        }
+        smooth
+    }
+
     #[test]
     fn smooth_boxes_jitter_less_and_stay_where_they_were() {
         let noisy = |i: usize| 3.0 * i as f64 + ((i * 7919) % 101) as f64 / 101.0;
@@ -284,10 +347,10 @@ mod tests {
         track[0].state = State::Initial;
         track[30].state = State::Lost;
         let mut two_sided = track.clone();
-        smooth(&mut two_sided);
+        smooth(&mut two_sided, TREND_WEIGHT);
         let mut filter = OneSided::default();
         let one_sided = track.iter().map(|estimate| filter.next(*estimate)).collect();
-        for (smooth, most) in [(two_sided, 0.2), (one_sided, 0.6)] {
+        for (smooth, most) in [(two_sided, 0.2), (late(&track), 0.3), (one_sided, 0.6)] {
             assert!(jitter(&smooth[..30]) < most * jitter(&track[..30]), "{} {}", jitter(&smooth), jitter(&track));
             assert!(smooth.iter().zip(&track).all(|(a, b)| (a.bbox.x - b.bbox.x).abs() <= MAX_SHIFT * 20.0 + 1e-9));
             assert_eq!((smooth[0], smooth[30]), (track[0], track[30]), "given and lost boxes stay");
@@ -299,8 +362,11 @@ mod tests {
         let turn = |i: i32| 4.0 * f64::from(if i < 20 { i } else { 40 - i });
         let track: Vec<_> = (0..40).map(|i| estimate(turn(i), State::Tracking)).collect();
         let mut two_sided = track.clone();
-        smooth(&mut two_sided);
+        smooth(&mut two_sided, TREND_WEIGHT);
         let mut filter = OneSided::default();
+        for (i, (smooth, tracked)) in late(&track).iter().zip(&track).enumerate() {
+            assert!((smooth.bbox.x - tracked.bbox.x).abs() < 1.0, "{i}: {}", smooth.bbox.x - tracked.bbox.x);
+        }
         for (i, (smooth, tracked)) in two_sided.iter().zip(&track).enumerate() {
             let (near, live) = ((smooth.bbox.x - tracked.bbox.x).abs(), filter.next(*tracked).bbox.x - tracked.bbox.x);
             assert!(near < 0.5 && live.abs() < HALF_GAIN * 200_f64.sqrt(), "{i}: {near} {live}");

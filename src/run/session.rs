@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::collections::VecDeque;
 #[cfg(feature = "files")]
 use std::path::{Path, PathBuf};
+#[cfg(feature = "files")]
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 #[cfg(feature = "parallel")]
@@ -296,12 +298,10 @@ impl<F> Target<F> {
 
     /// Takes out what is planned for this position. An end takes effect even if its frame was left out.
     fn due(&mut self, position: usize) -> Option<Option<BBox>> {
-        let (&at, &bbox) = self.planned.range(..=position).next_back()?;
-        let due = at == position || bbox.is_none();
-        due.then(|| {
-            self.planned.remove(&at);
-            bbox
-        })
+        let now = self.planned.remove(&position);
+        let count = self.planned.len();
+        self.planned.retain(|&at, bbox| at > position || bbox.is_some());
+        now.or((self.planned.len() < count).then_some(None))
     }
 
     /// Whether it uses the frame at this position.
@@ -353,11 +353,19 @@ fn check_size(first: Option<(usize, usize)>, frame: &Frame<'_>) -> Result<(), Ca
 #[cfg(feature = "files")]
 #[derive(Debug)]
 pub struct Step<'a, F> {
-    /// The frame.
-    pub item: &'a Item,
+    /// The frame, which a watcher may keep.
+    pub item: &'a Arc<Item>,
     /// In the order in which the targets were added.
     pub outcomes: &'a [Outcome],
     targets: &'a [Target<F>],
+}
+
+#[cfg(feature = "cli")]
+impl<'a, F> Step<'a, F> {
+    /// An earlier step with other outcomes; it has no response map.
+    pub(crate) fn earlier(item: &'a Arc<Item>, outcomes: &'a [Outcome]) -> Self {
+        Self { item, outcomes, targets: &[] }
+    }
 }
 
 #[cfg(feature = "files")]
@@ -437,9 +445,10 @@ impl<F: Follower> Session<F> {
             Some(cause) => return Err(Halt { position: item.position, path: item.path, cause }),
             None => {}
         }
+        let item = Arc::new(item);
         let step = Step { item: &item, outcomes: &self.outcomes, targets: &self.targets };
         let watched = watch.step(&step);
-        watched.map_err(|error| Halt { position: item.position, path: item.path, cause: Cause::Watch(error) })
+        watched.map_err(|error| Halt { position: item.position, path: item.path.clone(), cause: Cause::Watch(error) })
     }
 
     /// Adds an outcome without an estimate for each target that has none, after an unusable frame.

@@ -108,6 +108,35 @@ fn a_pipe_is_answered_frame_by_frame() {
 }
 
 #[test]
+fn smooth_boxes_of_a_pipe_come_two_frames_late() {
+    let place = place(12);
+    let (header, frames) = frames(&place, 12);
+    let mut boxes = Vec::new();
+    for smooth in [&["--smooth"][..], &["--smooth", "--latest"], &[]] {
+        let mut command = spawnable();
+        command.args(["-", "--init", INIT, "--jsonl", "-", "-q", "-p", "fast"]).args(smooth);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let late = if smooth.len() == 1 { 2 } else { 0 };
+        let (mut pipe, mut lines) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()).lines());
+        pipe.write_all(&header).unwrap();
+        let mut rows = Vec::new();
+        for (position, frame) in (1..).zip(&frames) {
+            pipe.write_all(frame).unwrap();
+            pipe.flush().unwrap();
+            // Blocks forever if the row of this frame waits for more of them.
+            rows.extend((position > late).then(|| lines.next().unwrap().unwrap()));
+        }
+        drop(pipe);
+        rows.extend(lines.map(Result::unwrap));
+        assert!(child.wait().unwrap().success());
+        let records: Vec<Value> = rows.iter().map(|row| serde_json::from_str(row).unwrap()).collect();
+        assert!(records.iter().map(|record| record["index"].as_u64().unwrap()).eq(1..=12), "{smooth:?}");
+        boxes.push(records.into_iter().map(|record| record["bbox"].clone()).collect::<Vec<_>>());
+    }
+    assert!(boxes[0] != boxes[2] && boxes[1] != boxes[2] && boxes[0] != boxes[1]);
+}
+
+#[test]
 fn a_truncated_pipe_keeps_the_frames_before() {
     let place = place(4);
     let mut bytes = stream(&place, 4);

@@ -104,6 +104,10 @@ fn targets_are_added_dropped_and_given_new_boxes_on_the_way() {
         assert_eq!(places(session.feed(6, &frame).unwrap()), [(1, 52.0)]);
         session.give(3, 7, Some(at(80.0)));
         assert_eq!(places(session.feed(7, &frame).unwrap()), [(1, 53.0), (3, 80.0)]);
+        // Also if a box of a later frame was left out with it.
+        session.give(3, 8, None);
+        session.give(3, 9, Some(at(90.0)));
+        assert_eq!(places(session.feed(10, &frame).unwrap()), [(1, 54.0)]);
     }
 }
 
