@@ -179,7 +179,7 @@ def _frame(given: dict[str, Any]) -> int:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ == "NAType"
 
 
 def name_of(job: Job) -> str:

@@ -93,6 +93,19 @@ def test_every_kernel_classifies(digits, kernel):
     assert cross_val_score(machines.SVM(kernel=kernel, C=100), x, y, cv=3).mean() > 0.85
 
 
+def test_a_fisher_discriminant_finds_a_class_between_two_others():
+    y = np.repeat(["left", "middle", "right"], 30)
+    x = np.random.default_rng(0).normal(0, 0.3, (90, 2)) + np.repeat([[-3.0, 1.0], [0.0, 1.0], [3.0, 1.0]], 30, axis=0)
+    assert machines.KernelFisher(kernel="linear").fit(x, y).score(x, y) > 0.98
+
+
+def test_components_of_little_variance_are_kept():
+    x = np.random.default_rng(0).normal(0, 1, (50, 2)) * [5000.0, 1.0]
+    machine = machines.KernelPCA(2, kernel="linear").fit(x)
+    assert machine.transform(x).shape == (50, 2)
+    assert np.abs(machine.score_samples(x)).max() < 1e-6
+
+
 def test_the_parts_of_a_head_must_fit():
     alpha, directions, two = np.ones(3), np.ones((3, 2)), np.ones(2)
     assert _native.Head(alpha, 0.0, (0.0, directions, two, two)).decision(np.ones((1, 3)), np.ones(1)).shape == (1,)

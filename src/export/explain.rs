@@ -64,7 +64,8 @@ impl Replay {
             self.search.snapshot();
         let [kernel, alpha, power] = planes;
         let (rows, cols) = cells;
-        let centred = |values: &[f32], range: [f32; 2]| heat_map(values, cells, (rows / 2, cols / 2), range);
+        let centred =
+            |values: &[f32], range: [f32; 2]| heat_map(values, cells, (rows.div_ceil(2), cols.div_ceil(2)), range);
         let unit = [0.0, 1.0];
         let largest = alpha.iter().fold(0.0, |most: f32, value| most.max(value.abs()));
         let high = |values: &[f32]| values.iter().copied().fold(f32::MIN, f32::max);
@@ -73,13 +74,13 @@ impl Replay {
         let peak = high(&spectrum);
         let kernel_equation = match self.params.kernel {
             Kernel::Gaussian { sigma } => format!(
-                "k<sup>zx</sup> = exp(−(‖z‖² + ‖x‖² − 2 F⁻¹(Σ<sub>c</sub> ẑ<sub>c</sub> ⊙ x̂<sub>c</sub>*)) / (D σ²)), σ = {sigma} \
+                "k<sup>xz</sup> = exp(−(‖z‖² + ‖x‖² − 2 F⁻¹(Σ<sub>c</sub> ẑ<sub>c</sub> ⊙ x̂<sub>c</sub>*)) / (D σ²)), σ = {sigma} \
                  (eq. 31)"
             ),
             Kernel::Polynomial { a, b } => format!(
-                "k<sup>zx</sup> = (F⁻¹(Σ<sub>c</sub> ẑ<sub>c</sub> ⊙ x̂<sub>c</sub>*) / D + {a})<sup>{b}</sup> (eq. 30)"
+                "k<sup>xz</sup> = (F⁻¹(Σ<sub>c</sub> ẑ<sub>c</sub> ⊙ x̂<sub>c</sub>*) / D + {a})<sup>{b}</sup> (section 6.1)"
             ),
-            _ => "k<sup>zx</sup> = F⁻¹(Σ<sub>c</sub> ẑ<sub>c</sub> ⊙ x̂<sub>c</sub>*) / D (eq. 29)".into(),
+            _ => "k<sup>xz</sup> = F⁻¹(Σ<sub>c</sub> ẑ<sub>c</sub> ⊙ x̂<sub>c</sub>*) / D (section 6.1)".into(),
         };
         let scale: Vec<f32> = (0..256).map(|i| i as f32 / 255.0).collect();
         let parts = [
@@ -96,9 +97,10 @@ impl Replay {
             ("spectrum", centred(&spectrum, [peak - 6.0, peak])?),
             ("low power", format!("{:.1}", peak - 6.0)),
             ("high power", format!("{peak:.1}")),
+            ("output sigma", self.params.output_sigma.to_string()),
             ("labels", centred(&labels, unit)?),
             ("kernel equation", kernel_equation),
-            ("kernel", centred(&kernel, unit)?),
+            ("kernel", centred(&kernel, [low(&kernel), high(&kernel)])?),
             ("low kernel", format!("{:.3}", low(&kernel))),
             ("high kernel", format!("{:.3}", high(&kernel))),
             ("lambda", self.params.lambda.to_string()),

@@ -92,8 +92,8 @@ impl Kpca {
     }
 }
 
-/// Variances below this share of the largest belong to directions made of rounding.
-const MIN_VARIANCE: f64 = 1e-6;
+/// Variances below this share of the largest are rounding, as in scikit-learn.
+const MIN_VARIANCE: f64 = 1e-12;
 
 /// The directions of largest variance: coefficients of centred kernel values, a column each.
 pub(crate) struct Components {

@@ -1,6 +1,7 @@
 //! The square-loss exemplar machine (Rezende et al., CVPR 2017), in closed form on a low-rank factor of the negatives.
 //!
-//! One exemplar against all negatives, in closed form ([`Encoder`]). The machine of a tracker is the sum over several
+//! One exemplar `x₀` against all `n` negatives, in closed form ([`Encoder`]): the `w` and offset of `f` that minimise
+//! `θ (f(x₀) - 1)² + 1/n Σ (f(x_i) + 1)² + λ ‖w‖²`. The machine of a tracker is the sum over several
 //! exemplars.
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};

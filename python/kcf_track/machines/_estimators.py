@@ -190,7 +190,9 @@ class _EmbeddingClassifier(_Embedding, KernelClassifier):
 
 
 class KernelFisher(_EmbeddingClassifier):
-    """The kernel Fisher discriminant: decisions of two classes or of each against the rest, coordinates of all.
+    """The kernel Fisher discriminant: decisions of two classes, coordinates of all.
+
+    Of more than two classes the one whose mean is nearest in the coordinates is predicted.
 
     `eps` regularises the scatter within the classes, multiplied with the `ridge`: `gram` for small weight vectors in
     feature space, `identity` for small coefficients. With `balance` all classes have the same weight, instead of all
@@ -220,6 +222,22 @@ class KernelFisher(_EmbeddingClassifier):
     ):
         self.eps, self.ridge, self.balance = eps, ridge, balance
         self._set_kernel(kernel, sigma, offset, degree)
+
+    @atomic
+    def fit(self, X, y):
+        """Fit samples (n, features), or their Gram matrix (n, n), to their classes."""
+        super().fit(X, y)
+        places, labels = self.transform(X), np.ravel(y)
+        self.means_ = np.stack([places[labels == label].mean(axis=0) for label in self.classes_])
+        return self
+
+    def decision_function(self, X):
+        """Decision values: (m,) for two classes, above zero for the second; else minus the squared distances to the
+        class means in the coordinates, (m, classes).
+        """
+        if len(getattr(self, "classes_", ())) <= 2:
+            return super().decision_function(X)
+        return -((self.transform(X)[:, None] - self.means_) ** 2).sum(axis=2)
 
 
 class KDSPE(_EmbeddingClassifier):
