@@ -1,5 +1,6 @@
 //! Commands to a run, as JSON lines: docs/control.md.
 
+use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -10,7 +11,7 @@ use crate::bbox::BBox;
 use crate::cancel::{CancelToken, spawn};
 use crate::export::TargetRecord;
 use crate::media::{Item, is_pipe};
-use crate::run::{Command, MAX_TARGETS, Pilot, Session};
+use crate::run::{Command, Follower, MAX_TARGETS, Pilot, Session};
 use crate::tracker::check_start;
 
 /// Bytes of the longest line; a longer one is refused.
@@ -64,16 +65,26 @@ impl Control {
         let Ok(frame) = &item.frame else { return };
         let size = frame.as_frame().size();
         let waiting: Vec<Line> = self.lines.try_iter().take(MAX_WAITING).collect();
+        // Of several boxes for a target only the last one is tried and given.
+        let given = waiting.iter().filter_map(|(number, command)| match command {
+            Ok(Command::Give { target, .. }) => Some((*target, *number)),
+            _ => None,
+        });
+        let last: HashMap<u32, u64> = given.collect();
         for (number, command) in waiting {
             let done = command.and_then(|command| {
                 let checked = command.bbox().map_or(Ok(()), |bbox| check_start(size, bbox));
                 checked.map_err(|error| error.to_string()).and(Ok(command))
             });
             let done = done.and_then(|command| match command {
-                Command::Add { id, position: None, bbox } => self.add(session, targets, id, item.position, bbox),
-                Command::Give { target, position: None, bbox } => find(session, targets, target).map(|at| {
-                    session.give(at, item.position, Some(bbox));
-                    targets[at].give(item.position, bbox);
+                Command::Add { id, position: None, bbox } => self.add(session, targets, id, item, bbox),
+                Command::Give { target, position: None, bbox } => find(session, targets, target).and_then(|at| {
+                    if last.get(&target) == Some(&number) {
+                        self.try_box(item, bbox)?;
+                        session.give(at, item.position, Some(bbox));
+                        targets[at].give(item.position, bbox);
+                    }
+                    Ok(())
                 }),
                 Command::End { target, position: None } => find(session, targets, target).map(|at| {
                     session.drop_target(at);
@@ -86,6 +97,12 @@ impl Control {
             });
             self.refuse(number, done.err());
         }
+    }
+
+    /// Whether a target can be learned in this box: one that the session cannot learn would end the run.
+    fn try_box(&self, item: &Item, bbox: BBox) -> Result<(), String> {
+        let learned = item.frame.as_ref().map(|frame| self.pilot.clone().init(&frame.as_frame(), bbox));
+        learned.map_err(|error| error.to_string())?.map(drop).map_err(|error| error.to_string())
     }
 
     fn refuse(&mut self, number: u64, reason: Option<String>) {
@@ -112,7 +129,7 @@ impl Control {
         session: &mut Session<Pilot>,
         targets: &mut Vec<TargetRecord>,
         id: Option<u32>,
-        start: usize,
+        item: &Item,
         bbox: BBox,
     ) -> Result<(), String> {
         let alive = (0..targets.len()).filter(|&target| session.follower(target).is_some()).count();
@@ -124,8 +141,9 @@ impl Control {
         if targets.iter().any(|target| target.id == id) {
             return Err(format!("there is or was a target {id} already"));
         }
-        session.add(self.pilot.clone(), start, bbox);
-        targets.push(TargetRecord::new(id, start, bbox));
+        self.try_box(item, bbox)?;
+        session.add(self.pilot.clone(), item.position, bbox);
+        targets.push(TargetRecord::new(id, item.position, bbox));
         Ok(())
     }
 }
@@ -165,6 +183,55 @@ fn read_lines(mut input: impl BufRead, lines: &SyncSender<Line>, quit: &CancelTo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::{FrameBuf, PixelFormat};
+    use crate::tracker::{Params, Tracker};
+
+    /// What is refused of these commands, before a frame that is uniform on the right.
+    fn refused(session: &mut Session<Pilot>, targets: &mut Vec<TargetRecord>, commands: &[String]) -> Vec<String> {
+        let pixels = (0..160 * 80).map(|i| if i % 160 < 80 { (i * 7919 % 251) as u8 } else { 128 }).collect();
+        let frame = FrameBuf::new(pixels, 160, 80, PixelFormat::Gray8).unwrap();
+        let item = Item::numbered(1, None, Ok((frame, None)), 0.0);
+        let (sender, lines) = sync_channel(MAX_WAITING);
+        for (number, command) in (1..).zip(commands) {
+            sender.send((number, Command::parse(command.as_bytes()))).unwrap();
+        }
+        let pilot = Pilot::Live(Tracker::new(Params::preset("paper").unwrap()).unwrap(), None);
+        let mut control = Control { lines, pilot, refusals: Vec::new(), more: 0 };
+        control.apply(session, &item, targets);
+        session.feed(1, item.frame.as_ref().unwrap()).unwrap();
+        control.refusals()
+    }
+
+    #[test]
+    fn a_command_that_cannot_be_carried_out_leaves_the_others() {
+        let (mut session, mut targets) = (Session::default(), Vec::new());
+        let add = |id: &str, x: usize| format!("{{\"do\":\"add\"{id},\"bbox\":[{x},20,16,16]}}");
+        let give = |id: usize, x: usize| format!("{{\"target\":{id},\"box\":[{x},20,16,16]}}");
+        let commands = [
+            add(",\"id\":7", 20),
+            add(",\"id\":7", 20),
+            add("", 30),
+            add("", 130),
+            give(7, 130),
+            give(7, 40),
+            give(8, 40),
+            give(8, 130),
+            r#"{"do":"end","target":9}"#.into(),
+        ];
+        let told = refused(&mut session, &mut targets, &commands).join("\n");
+        for (line, reason) in [(2, "a target 7 already"), (4, "uniform"), (8, "uniform"), (9, "no target 9")] {
+            assert!(
+                told.lines().any(|told| told.starts_with(&format!("command {line}: ")) && told.contains(reason)),
+                "{told}"
+            );
+        }
+        assert_eq!(told.lines().count(), 4);
+        let boxes = |target: &TargetRecord| (target.id, target.boxes().next().unwrap().1.x);
+        assert_eq!(targets.iter().map(boxes).collect::<Vec<_>>(), [(7, 40.0), (8, 30.0)]);
+        let more: Vec<_> = (0..MAX_TARGETS).map(|_| add("", 20)).collect();
+        let told = refused(&mut session, &mut targets, &more);
+        assert!(told.len() == 2 && told[0].contains("100 targets"), "{told:?}");
+    }
 
     #[test]
     fn lines_are_commands_or_refused() {

@@ -1,7 +1,7 @@
 //! The targets of a run over time, and the keyframes that are enough for annotation tools.
 
-use super::FrameRecord;
 use super::record::{BOX_DIGITS, rounded};
+use super::{FrameRecord, Run};
 use crate::bbox::BBox;
 use crate::tracker::State;
 
@@ -80,9 +80,13 @@ impl Tracks {
         track.shapes.push(Shape { index: record.index, time: record.time, bbox, turn, given, visible });
     }
 
-    /// Position of the last frame, 0 without any.
-    pub fn last(&self) -> usize {
-        self.0.iter().filter_map(|track| track.shapes.last()).map(|shape| shape.index).max().unwrap_or(0)
+    /// Position of the last frame that is known of a run of these targets, in a source of `length` frames if that is
+    /// known: the last of a track, or a later one where a target was ended. 0 without any.
+    pub fn last(&self, run: &Run, length: Option<usize>) -> usize {
+        let shown = self.0.iter().filter_map(|track| track.shapes.last()).map(|shape| shape.index);
+        let given = run.targets.iter().flat_map(|target| &target.given).filter(|given| given.bbox.is_none());
+        let ended = given.map(|given| given.frame).filter(|&frame| length.is_none_or(|length| frame <= length));
+        shown.chain(ended).max().unwrap_or(0)
     }
 }
 
