@@ -10,7 +10,7 @@
 //!
 //! `f(z) = Σ_j α_j κ(z, s_j)`, `(K + λ W⁻¹) α = y`, `κ(a, b) = exp(-‖a - b‖² / s) + 1`
 //!
-//! where the constant in the kernel stands for an offset without regularisation of its own.
+//! where the constant in the kernel stands for an offset, penalised as the weights are; λ is .1.
 
 use std::ops::Range;
 

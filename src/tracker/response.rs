@@ -77,7 +77,7 @@ pub struct Peak {
     pub row: usize,
     /// Column of the peak.
     pub col: usize,
-    /// Its value: 1 when the window looks exactly as the model.
+    /// Its value: near 1 where the window looks exactly as the model.
     pub value: f32,
     /// Peak-to-sidelobe ratio, `(peak - mean) / standard deviation` over all cells farther than the exclusion radius
     /// from the peak in rows or columns, round the borders where the map goes on there (Bolme et al., CVPR 2010,
