@@ -287,7 +287,9 @@ fn label_studio(task: &Value, aspect: f64) -> Wrong<Vec<Found>> {
     for (region, id) in regions.into_iter().zip(ids(&known)) {
         let value = &region["value"];
         let (class, name) = (text(&value["labels"][0]), text(&region["meta"]["text"][0]));
-        for shape in value["sequence"].as_array().into_iter().flatten() {
+        let shapes = || value["sequence"].as_array().into_iter().flatten();
+        let is_there = |at: usize| shapes().any(|shape| number(&shape["frame"]) == Some(at));
+        for shape in shapes() {
             let sides = ["x", "y", "width", "height"].map(|name| shape[name].as_f64());
             let ([Some(x), Some(y), Some(w), Some(h)], Some(frame)) = (sides, number(&shape["frame"])) else {
                 return Err(format!("region {}: a box needs frame, x, y, width and height", region["id"]));
@@ -301,7 +303,8 @@ fn label_studio(task: &Value, aspect: f64) -> Wrong<Vec<Found>> {
             let found = Found { id, frame, bbox, given, class: class.clone(), name: name.clone() };
             let gone = (shape["enabled"] == false).then(|| Found { frame: frame + 1, bbox: None, ..found.clone() });
             all.push(found);
-            all.extend(gone.filter(|gone| Some(gone.frame) <= number(&value["framesCount"])));
+            // A person may have set the next frame, too.
+            all.extend(gone.filter(|gone| !is_there(gone.frame) && Some(gone.frame) <= number(&value["framesCount"])));
         }
     }
     Ok(all)

@@ -151,6 +151,9 @@ mod tests {
             written("out", JsonLines::create, (&run, &records[..1]), &Summary::default()),
             serde_json::to_string(&records[0]).unwrap() + "\n"
         );
+        // The confidence 1 would make it a given box.
+        let sure = FrameRecord { confidence: Some(1.0), ..records[1].clone() };
+        assert_eq!(text(Table::mot, &[sure]), "2,1,0.8766,22,30,40.25,0.9999,-1,-1,-1\n");
         let named = FrameRecord { id: Some(7), time: Some(0.04), ..records[0].clone() };
         let rows = text(Table::csv, std::slice::from_ref(&named));
         assert!(rows.contains(",time,id\n") && rows.ends_with(",0.04,7\n"), "{rows}");

@@ -166,6 +166,17 @@ mod tests {
     }
 
     #[test]
+    fn a_target_is_gone_between_its_end_and_its_next_box() {
+        let mut tracks = Tracks::default();
+        let records = run().1;
+        for index in [1, 2, 5, 6] {
+            tracks.add(&FrameRecord { index, ..records[1].clone() });
+        }
+        let shown: Vec<_> = tracks.0[0].shapes.iter().map(|shape| (shape.index, shape.visible)).collect();
+        assert_eq!(shown, [(1, true), (2, true), (3, false), (5, true), (6, true)]);
+    }
+
+    #[test]
     fn a_rotated_box_has_its_upright_box_and_angle() {
         let (_, records) = run();
         for degrees in [0.5_f64, 30.0, 90.0, 179.0, 200.0, 359.9] {

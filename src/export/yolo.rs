@@ -134,3 +134,19 @@ impl Exporter for Frames {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::tests::run;
+
+    #[test]
+    fn a_box_across_the_border_ends_at_it() {
+        let (run, records) = run();
+        let at = |x, y| place(&FrameRecord { bbox: BBox::new(x, y, 32.0, 24.0), ..records[1].clone() }, &run);
+        assert_eq!(at(16.0, 12.0), Some([0.5, 0.5, 0.5, 0.5]));
+        assert_eq!(at(48.0, 36.0), Some([0.875, 0.875, 0.25, 0.25]));
+        assert_eq!(at(-16.0, -12.0), Some([0.125, 0.125, 0.25, 0.25]));
+        assert_eq!((at(64.0, 12.0), at(16.0, -24.0)), (None, None), "outside");
+    }
+}

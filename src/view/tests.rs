@@ -217,6 +217,22 @@ fn corrections_give_what_plain_sessions_give() {
     seat.play_to_the_end();
     assert_eq!(seat.found(1), whole[..19]);
     assert!(seat.found(2).is_empty());
+    // A correction that is undone is followed no more, and one that is redone is.
+    seat.command(Command::TakeBack { target: 1, position: 20 });
+    seat.command(Command::Give { target: 1, position: Some(1), bbox: moved });
+    seat.stands_at(1);
+    seat.step(8, 9);
+    for (command, bbox) in [(Command::Undo, seat.truth(1)), (Command::Redo, moved)] {
+        seat.command(command);
+        seat.play_to_the_end();
+        assert_eq!(seat.found(1), plain(1, bbox, FRAMES));
+        seat.seek(9);
+    }
+    // The next id is above all.
+    for id in [Some(5), Some(4), None] {
+        seat.command(Command::Add { id, position: Some(1), bbox: moved });
+    }
+    assert_eq!([4, 5, 6].map(|id| seat.found(id).len()), [1, 1, 1]);
     seat.view.close().unwrap();
 }
 

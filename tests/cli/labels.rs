@@ -46,6 +46,8 @@ fn every_format_takes_the_given_boxes_up_again() {
     let place = labelled(12);
     let first = place.json("o.json");
     assert_eq!(first["targets"][0]["given"].as_array().unwrap().len(), 2);
+    // A row that does not count.
+    std::fs::write(place.path("o.txt"), place.read("o.txt") + "4,9,30,30,20,20,0,-1,-1,-1\n").unwrap();
     for file in ["o.json", "o.jsonl", "o.txt", "coco.json", "o.xml", "ls.json", "yolo"] {
         place.run(&format!("--init-file @{file} --preset paper --json @again.json -q")).assert().success();
         let again = place.json("again.json");
@@ -97,6 +99,14 @@ fn labels_know_their_pictures_by_name() {
         place.run(&format!("--init-file @{file} --preset paper --json @again.json -q")).assert().success();
         assert_eq!(first(), (7.into(), 3.into()), "{file}");
     }
+    // The pictures of a video have places in it, from 0 on, in place of names.
+    for image in coco["images"].as_array_mut().unwrap() {
+        image["frame_id"] = (image["id"].as_u64().unwrap() + 1).into();
+        image.as_object_mut().unwrap().remove("file_name");
+    }
+    std::fs::write(place.path("video.json"), coco.to_string()).unwrap();
+    place.run("--init-file @video.json --preset paper --json @again.json -q").assert().success();
+    assert_eq!(first(), (7.into(), 3.into()));
     std::fs::remove_file(place.path("yolo/tracks.csv")).unwrap();
     place.run("--init-file @yolo --preset paper --json @again.json -q").assert().success();
     assert_eq!(first(), (1.into(), 3.into()));
@@ -156,7 +166,9 @@ fn what_another_tool_changed_is_given() {
     let lines = |position: usize| -> Vec<String> {
         std::fs::read_to_string(path(position)).unwrap().lines().map(String::from).collect()
     };
-    std::fs::write(path(4), format!("0 0.3 0.4 0.15 0.26\n{}\n", lines(4)[1])).unwrap();
+    let mut car: Vec<f64> = lines(4)[0].split(' ').map(|word| word.parse().unwrap()).collect();
+    car[1] += 0.001;
+    std::fs::write(path(4), format!("0 {} {} {} {}\n{}\n", car[1], car[2], car[3], car[4], lines(4)[1])).unwrap();
     std::fs::write(path(6), &lines(6)[0]).unwrap();
     std::fs::write(path(8), format!("{}\n{}\n1 0.8 0.8 0.2 0.2\n", lines(8)[1], lines(8)[0])).unwrap();
     let cars = (3, vec![(1, true), (4, true), (7, true)]);
@@ -188,6 +200,32 @@ fn what_another_tool_changed_is_given() {
         assert_eq!(given(file)[1], (4, vec![(3, true)]), "{file}");
         assert_eq!(given(file).len(), 3, "{file}");
     }
+
+    // In a file that CVAT itself has written each keyframe counts, and no box that it has interpolated.
+    let shape = |(frame, keyframe, given): (u32, u8, bool)| {
+        format!(
+            "<box frame='{frame}' outside='0' keyframe='{keyframe}' xtl='40' ytl='30' xbr='64' ybr='62'>\
+             <attribute name='given'>{given}</attribute></box>"
+        )
+    };
+    let shapes: String = [(0, 1, true), (1, 0, true), (4, 1, false)].map(shape).concat();
+    for (meta, frames) in [("", vec![(1, true)]), ("<dumped>2026</dumped>", vec![(1, true), (5, true)])] {
+        let xml = format!("<annotations><meta>{meta}</meta><track label='cat'>{shapes}</track></annotations>");
+        std::fs::write(place.path("cvat.xml"), xml).unwrap();
+        assert_eq!(given("cvat.xml"), [(1, frames)], "{meta}");
+    }
+    // Label Studio says of the last frame before an end that it does not go on.
+    let mut shape = json!({ "given": true, "x": 25, "y": 25, "width": 15, "height": 25 });
+    let shape = |(frame, enabled): (u32, bool)| {
+        (shape["frame"], shape["enabled"]) = (frame.into(), enabled.into());
+        shape.clone()
+    };
+    let sequence = [(1, true), (3, false), (6, false), (7, false)].map(shape);
+    let value = json!({ "framesCount": 8, "sequence": sequence });
+    task[0]["predictions"][0]["result"] = json!([{ "type": "videorectangle", "value": value }]);
+    std::fs::write(place.path("ended.json"), task.to_string()).unwrap();
+    let frames = [(1, true), (3, true), (4, false), (6, true), (7, true), (8, false)];
+    assert_eq!(given("ended.json"), [(1, frames.to_vec())]);
 }
 
 #[test]

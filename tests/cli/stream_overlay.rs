@@ -93,7 +93,9 @@ fn a_video_of_constant_rate_keeps_its_frames_and_a_pause_its_length() {
 #[test]
 fn an_overlay_keeps_the_sound_and_the_tags_of_hdr() {
     let place = place(1);
+    // The first second is silent.
     let clip = "-f lavfi -i testsrc2=size=160x120:rate=25:duration=2 -f lavfi -i sine=frequency=440:duration=2 \
+                -af volume=gte(t\\,1):eval=frame \
                 -vf format=yuv420p10le -colorspace bt2020nc -color_primaries bt2020 -color_trc smpte2084 \
                 -c:v libx264 -c:a aac clip.mp4";
     if !ffmpeg(&place.path(""), clip) {
@@ -122,6 +124,14 @@ fn an_overlay_keeps_the_sound_and_the_tags_of_hdr() {
     let (all, part) = (sound("all.mp4"), sound("part.mp4"));
     assert!(all.0 == "aac" && (all.1 - 2.0).abs() < 0.1, "{all:?}");
     assert!((part.1 - 0.8).abs() < 0.15, "a part of the frames has its part of the sound: {part:?}");
+    for (name, is_silent) in [("all.mp4", true), ("part.mp4", false)] {
+        let mut decode = Command::new("ffmpeg");
+        decode.args(["-v", "error", "-i"]).arg(place.path(name)).args(["-t", "0.5", "-f", "s16le", "-"]);
+        let samples = decode.output().unwrap().stdout;
+        let loudest =
+            samples.chunks_exact(2).map(|bytes| i16::from_le_bytes([bytes[0], bytes[1]]).unsigned_abs()).max();
+        assert!(loudest.is_some_and(|loudest| (loudest < 500) == is_silent), "{name}: {loudest:?}");
+    }
     assert!(!probed(&place, "other.mkv", "stream=codec_name").is_empty() && !sound("other.mkv").0.is_empty());
     // The colours pass through the decoder and the encoder unchanged.
     drawn("none.mp4", &["--style", "none"]);

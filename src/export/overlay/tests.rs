@@ -195,6 +195,26 @@ fn the_target_or_the_rest_is_hidden() {
             assert_eq!(contrast(&pictures[3], 60, 5..150) > 200, inside_is_hidden, "without a box");
         }
     }
+    // Stripes of a tenth of the box are gone, at its rim and in the corners of a turned target too.
+    let stripes = RgbImage::from_fn(160, 120, |x, _| Rgb([if x % 8 < 4 { 0 } else { 255 }; 3]));
+    let upright = record(within);
+    let turned = FrameRecord { polygon: Some([80.0, 20.0, 120.0, 60.0, 80.0, 100.0, 40.0, 60.0]), ..upright.clone() };
+    for (veil, limit) in [(Veil::Blur, 25), (Veil::Pixelate, 70)] {
+        for (hidden, target, mut gone, mut clear) in [
+            (Hidden::Target, Some(&upright), 59..101, 0..50),
+            (Hidden::Target, Some(&turned), 39..121, 0..30),
+            (Hidden::Rest, Some(&upright), 0..50, 59..101),
+            (Hidden::Rest, None, 0..160, 0..0),
+        ] {
+            let mut picture = stripes.clone();
+            hide(&mut picture, (veil, hidden), target.into_iter());
+            let what = format!("{veil:?} {hidden:?} {gone:?}");
+            gone.end -= 4;
+            let most = gone.map(|x| picture.get_pixel(x, 60)[0].abs_diff(picture.get_pixel(x + 4, 60)[0])).max();
+            assert!(most < Some(limit), "{what}: {most:?}");
+            assert!(clear.all(|x| picture.get_pixel(x, 60) == stripes.get_pixel(x, 60)), "{what}");
+        }
+    }
 }
 
 #[test]
@@ -218,6 +238,30 @@ fn a_crop_keeps_a_jittering_target_in_the_middle() {
     let picture = &pictures_of(options, &far)[0];
     assert_eq!((picture.get_pixel(51, 40), picture.get_pixel(60, 20).0), (&BLACK, [0; 3]), "black beyond the border");
     assert!(contrast(picture, 40, 53..63) > 50, "the picture begins at 52");
+
+    // All that is drawn moves with the picture.
+    let record = FrameRecord { polygon: Some([50.0, 40.0, 60.0, 40.0, 60.0, 50.0, 50.0, 50.0]), ..record(boxes[0]) };
+    let targets = vec![Drawn { record: record.clone(), who: "1".into(), trail: vec![(50.0, 40.0)] }];
+    let mut painting = Painting { targets, truth: Some(boxes[0]), ..Painting::default() };
+    painting.crop(&Crop::new((64, 48)), (20, 7));
+    let Drawn { record: moved, trail, .. } = &painting.targets[0];
+    assert_eq!((moved.bbox, painting.truth), (BBox::new(0.0, 43.0, 20.0, 20.0), Some(moved.bbox)));
+    assert_eq!(moved.polygon, Some([30.0, 33.0, 40.0, 33.0, 40.0, 43.0, 30.0, 43.0]));
+    assert_eq!(trail, &[(30.0, 33.0)]);
+    // The window follows the first target that has not ended, and stays while it is lost.
+    let mut run = run_of(160, 120);
+    run.targets = [1, 2].map(|id| TargetRecord::new(id, 1, boxes[0])).into();
+    run.targets[0].end(2);
+    let corner = |states: [State; 2]| {
+        let mut crop = Crop::new((64, 48));
+        for (index, (bbox, state)) in (2..).zip([boxes[0], boxes[39]].into_iter().zip(states)) {
+            let records = [FrameRecord { index, id: Some(2), bbox, state, polygon: None, ..record.clone() }];
+            crop.add(&FrameResult::new(&run, &records));
+        }
+        crop.corner(0)
+    };
+    assert_eq!(corner([State::Tracking, State::Lost]), (-2, 36));
+    assert_eq!(corner([State::Tracking, State::Tracking]), (79, 36));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A session that is saved, opened again, and continued by the command line.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
@@ -18,6 +19,15 @@ const DOWNLOADS: [(&str, &str); 5] = [
     ("/result-cvat.xml", "--cvat"),
     ("/result-label-studio.json", "--label-studio"),
 ];
+
+/// Waits for what the program does by itself.
+fn until(done: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it does not come");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
 
 /// A view with a target that is followed, corrected, followed on and ended.
 fn worked_on(place: &Place) -> Served {
@@ -43,7 +53,13 @@ fn given() -> Value {
 #[test]
 fn a_session_is_saved_opened_again_and_continued_by_the_command_line() {
     let place = place(12);
-    worked_on(&place).interrupt();
+    let served = worked_on(&place);
+    // A crash loses two seconds of work.
+    until(|| place.path("work.json").exists());
+    served.order(json!({ "do": "name", "target": 1, "name": "Bob", "class": "car" }));
+    until(|| place.json("work.json")["targets"][0]["name"] == "Bob");
+    served.order(json!({ "do": "undo" }));
+    served.interrupt();
     let saved = place.json("work.json");
     check(&saved);
     let target = json!({ "id": 1, "name": "Anna & co", "class": "car", "given": given() });
@@ -134,8 +150,7 @@ fn a_session_that_does_not_fit_is_refused_and_kept() {
     second.stands_at(1);
     second.interrupt();
     served.step(1, 2);
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    assert_eq!(place.json("new.json")["frames"].as_array().unwrap().len(), 2);
+    until(|| place.json("new.json")["frames"].as_array().unwrap().len() == 2);
     fs::write(place.path("new.json"), "other").unwrap();
     served.order(json!({ "do": "end", "target": 1, "position": 2 }));
     let (code, said) = served.interrupt();
@@ -151,9 +166,7 @@ fn a_session_that_does_not_fit_is_refused_and_kept() {
     served.stands_at(1);
     fs::remove_dir(place.path("gone")).unwrap();
     served.order(json!({ "do": "add", "bbox": [40, 30, 24, 32] }));
-    while served.news()["status"]["unsaved"].is_null() {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    until(|| !served.news()["status"]["unsaved"].is_null());
     let (code, said) = served.interrupt();
     assert!(code == Some(1) && said.contains("saved here"), "{said}");
     assert_eq!(place.json("work.json.unsaved-1")["targets"][0]["id"], 1);
@@ -168,14 +181,10 @@ fn a_session_is_complete_once_the_end_is_known() {
     let served = serve_frames(&place, &place.path("one.mkv"), "--session @one.json");
     served.stands_at(1);
     served.order(json!({ "do": "add", "position": 1, "bbox": [40, 30, 24, 32] }));
-    while !place.path("one.json").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    until(|| place.path("one.json").exists());
     assert_eq!(place.json("one.json")["summary"]["completed"], false);
     served.order(json!({ "do": "play" }));
-    while served.news()["status"]["last"] != 1 {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    until(|| served.news()["status"]["last"] == 1);
     served.interrupt();
     assert_eq!(place.json("one.json")["summary"]["completed"], true);
 }
