@@ -433,3 +433,16 @@ pub fn bar(total: Option<usize>, shown: bool) -> ProgressBar {
     let bar = total.map_or_else(ProgressBar::no_length, |total| ProgressBar::new(total as u64));
     bar.with_style(style.with_key("speed", speed))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_is_told_in_minutes_and_seconds() {
+        let timed =
+            LostSpan { id: Some(2), lost: 9, found: Some(12), lost_time: Some(59.96), found_time: Some(754.25) };
+        let open = LostSpan { id: None, lost: 20, found: None, lost_time: None, found_time: None };
+        assert_eq!(spans(&[timed, open]), "target 2 1:00.0 to 12:34.3, frame 20 to the end");
+    }
+}

@@ -429,11 +429,16 @@ pub(crate) mod tests {
         ] {
             assert!(dataset.warnings.iter().any(|warning| warning == expected), "{:?}", dataset.warnings);
         }
+        // The images that are left have the labels that are left.
+        let [LabelledSequence { frames, truth, .. }] = &dataset.sequences[..] else { panic!() };
+        assert!(frames[0].ends_with("0003.png") && frames[2].ends_with("0005.png"), "{frames:?}");
+        assert_eq!((frames.len(), truth.len()), (3, 3));
         // OTB's David begins with image 300, whose row is the first of its file.
         let david = dir.path().join("benchmark/David");
         write_sequence(&david, "img", 770, "groundtruth_rect.txt", &rows(471));
         let david = all(&david);
         assert_eq!((david.sequences[0].skipped, &david.warnings[..]), (299, &[][..]));
+        assert!(david.sequences[0].frames[0].ends_with("0300.png") && david.sequences[0].frames.len() == 471);
     }
 
     #[test]

@@ -386,6 +386,7 @@ mod tests {
 
     impl Follower for Drifting {
         fn init(&mut self, _: &Frame<'_>, bbox: BBox) -> Result<Estimate> {
+            std::thread::sleep(std::time::Duration::from_millis(1));
             self.bbox = bbox.translated(-self.speed, 0.0);
             self.update(&Frame::gray(&[0; 12], 4, 3)?)
         }
@@ -447,6 +448,7 @@ mod tests {
         let traces = run_sequence(&drift("drift", 2.0), "s", &starts, frames(5), &|| Ok(())).unwrap();
         assert_eq!((traces[0].boxes.len(), traces[0].boxes[4].x), (5, 8.0));
         assert_eq!(traces[1].boxes.iter().map(|b| b.x).collect::<Vec<_>>(), [1.0, 3.0]);
+        assert!(traces[0].micros[0] >= 1000, "it slept for a millisecond: {:?}", traces[0].micros);
 
         let infinite = drift("infinite", f64::INFINITY);
         let error = run_sequence(&infinite, "Deer", &starts[..1], frames(3), &|| Ok(())).unwrap_err().to_string();
@@ -493,6 +495,7 @@ mod tests {
                 assert!((best.overall.mean.auc - 20.0 / 21.0).abs() < 1e-12, "{protocol}");
             }
             assert_eq!(best.sequences["Deer"].frames, deer, "{protocol}");
+            assert!(report.warnings.is_empty(), "{protocol}: {:?}", report.warnings);
         }
     }
 
@@ -557,5 +560,7 @@ mod tests {
         let sequence = LabelledSequence { truth: vec![Some(b); 4], ..results::tests::sequence("toy", 4, Base::One) };
         let score = pooled_score(&sequence, &traces, Toolkit::Otb).unwrap();
         assert_eq!((score.frames, score.precision_20), (6, 0.5));
+        let timed = Trace { micros: vec![500; 4], ..trace(0, vec![b; 4]) };
+        assert_eq!((rate_of(&[timed.clone(), timed]), rate_of(&traces)), (Some(2000.0), None));
     }
 }

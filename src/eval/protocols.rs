@@ -244,6 +244,8 @@ mod tests {
         let starts = Protocol::Sre.starts(&labels, 40, 30).unwrap();
         assert!(starts.iter().all(|s| s.init.x >= 0.0 && s.init.y >= 0.0));
         assert!(starts.iter().all(|s| s.init.x + s.init.w <= 40.0 && s.init.y + s.init.h <= 30.0));
+        // To its last column.
+        assert!(starts.iter().any(|s| s.init == BBox::new(5.0, 0.0, 35.0, 30.0)), "{starts:?}");
     }
 
     #[test]

@@ -365,6 +365,25 @@ pub(super) mod tests {
         let (good, far) = (BBox::new(0.0, 0.0, 20.0, 20.0), BBox::new(500.0, 0.0, 20.0, 20.0));
         let of = |boxes: &[BBox]| score(&vec![Some(good); boxes.len()], boxes, Toolkit::Otb).unwrap();
         assert_eq!(aggregate(&[of(&[good; 100]), of(&[good, far])]).mean.precision_20, 0.75);
+        // Each number is the mean, or the sum, of the same numbers.
+        let near = good.translated(3.5, 0.0);
+        let scores = [of(&[good, far, good, near]), of(&[good, near, far, near, far])];
+        let Aggregate { sequences, mean, auc_interval, precision_20_interval } = aggregate(&scores);
+        assert_eq!((sequences, mean.frames, mean.labelled, mean.failures), (2, 9, 9, 3));
+        let numbers: [fn(&Score) -> f64; 6] = [
+            |s| s.auc,
+            |s| s.precision_20,
+            |s| s.normalized_precision,
+            |s| s.overlap_rate_50,
+            |s| s.mean_overlap,
+            |s| s.mean_center_error.unwrap(),
+        ];
+        for (i, number) in numbers.iter().enumerate() {
+            let expected = (number(&scores[0]) + number(&scores[1])) / 2.0;
+            assert!((number(&mean) - expected).abs() < 1e-12, "{i}: {} is not {expected}", number(&mean));
+        }
+        let interval = |number: fn(&Score) -> f64| mean_interval(&scores.each_ref().map(number));
+        assert_eq!((auc_interval, precision_20_interval), (interval(numbers[0]), interval(numbers[1])));
     }
 
     #[test]
@@ -374,10 +393,13 @@ pub(super) mod tests {
         assert_eq!(report.trackers[0].attributes.keys().collect::<Vec<_>>(), ["IV", "OCC", "SV"]);
         report.trackers[1].sequences.remove("A");
         let d = difference(&report.trackers[0], &report.trackers[1]);
-        let auc = |tracker: usize, name: &str| report.trackers[tracker].sequences[name].auc;
-        let expected = (auc(0, "B") - auc(1, "B") + auc(0, "C") - auc(1, "C")) / 2.0;
-        assert!(d.sequences == 2 && (d.auc - expected).abs() < 1e-12, "{d:?}");
-        assert!(d.auc_interval.unwrap().excludes_zero());
+        let differences = |of: fn(&Score) -> f64| {
+            ["B", "C"].map(|name| of(&report.trackers[0].sequences[name]) - of(&report.trackers[1].sequences[name]))
+        };
+        let (auc, precision) = (differences(|s| s.auc), differences(|s| s.precision_20));
+        assert!(d.sequences == 2 && (d.auc - mean(&auc)).abs() < 1e-12, "{d:?}");
+        assert!(d.auc_interval.unwrap().excludes_zero() && d.auc_interval == mean_interval(&auc));
+        assert_eq!((d.precision_20, d.precision_20_interval), (mean(&precision), mean_interval(&precision)));
     }
 
     #[test]

@@ -416,8 +416,10 @@ mod tests {
         let (_, mut records) = run();
         let mut tally = Tally::default();
         assert_eq!(tally.summary(&[], None, None).fps, None);
+        (records[0].psr, records[0].decision) = (Some(99.0), Some(9.0));
         records.iter().for_each(|record| tally.add(std::slice::from_ref(record)));
-        records[0] = FrameRecord { state: State::Missing, track_ms: 0.0, ..records[0].clone() };
+        let (psr, decision) = (None, None);
+        records[0] = FrameRecord { state: State::Missing, track_ms: 0.0, psr, decision, ..records[0].clone() };
         tally.add(&records[..1]);
         let summary = tally.summary(&[], None, Some("cable pulled"));
         assert_eq!((summary.frames, summary.states.missing, summary.states.tracking), (3, 1, 1));
@@ -438,6 +440,17 @@ mod tests {
         let lost = tally.summary(&[], None, None).lost;
         let places: Vec<_> = lost.iter().map(|span| (span.lost, span.found, span.lost_time, span.found_time)).collect();
         assert_eq!(places, [(2, Some(5), Some(2.0), Some(5.0)), (6, None, None, None)]);
+        // Each target has its own spans.
+        let mut tally = Tally::default();
+        for (index, states) in
+            (1..).zip([[State::Lost, State::Tracking], [State::Lost; 2], [State::Recovered, State::Lost]])
+        {
+            let of = |(id, state)| FrameRecord { index, state, id: Some(id), ..records[1].clone() };
+            tally.add(&[(1, states[0]), (2, states[1])].map(of));
+        }
+        let lost = tally.summary(&[], None, None).lost;
+        let places: Vec<_> = lost.iter().map(|span| (span.id, span.lost, span.found)).collect();
+        assert_eq!(places, [(Some(1), 1, Some(3)), (Some(2), 2, None)]);
     }
 
     #[test]

@@ -216,6 +216,14 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_that_decides_for_neither_class_is_never_right() {
+        let zero = MachineParams::Krr(krr::Params { lambda: 1.0, bias: false });
+        let candidate = Candidate { kernel: Kernel::Linear, machine: zero };
+        let found = cross_validate(&[candidate], Array2::zeros((30, 2)).view(), &rings().1, 3).unwrap();
+        assert_eq!(found[0].accuracy, Some(vec![0.0; 3]));
+    }
+
+    #[test]
     fn what_cannot_be_validated_is_refused() {
         let (x, labels) = rings();
         let candidates = gaussian_svms(&[0.5], &[1.0]);

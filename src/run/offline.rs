@@ -312,7 +312,14 @@ mod tests {
     use crate::tracker::{Evidence, Params};
 
     fn estimate(x: f64, state: State) -> Estimate {
-        Estimate { bbox: BBox::new(x, 0.0, 20.0, 10.0), polygon: None, state, evidence: Evidence::default() }
+        with_corners(BBox::new(x, 0.0, 20.0, 10.0), state)
+    }
+
+    /// Its polygon are the corners of its box.
+    fn with_corners(bbox: BBox, state: State) -> Estimate {
+        let BBox { x, y, w, h } = bbox;
+        let polygon = Some([x, y, x + w, y, x + w, y + h, x, y + h]);
+        Estimate { bbox, polygon, state, evidence: Evidence::default() }
     }
 
     /// The mean second difference of the left edges.
@@ -342,8 +349,11 @@ mod tests {
 
     #[test]
     fn smooth_boxes_jitter_less_and_stay_where_they_were() {
-        let noisy = |i: usize| 3.0 * i as f64 + ((i * 7919) % 101) as f64 / 101.0;
-        let mut track: Vec<_> = (0..60).map(|i| estimate(noisy(i), State::Tracking)).collect();
+        let noise = |i: usize| ((i * 7919) % 101) as f64 / 101.0;
+        // One box has jumped far away.
+        let x = |i: usize| 3.0 * i as f64 + noise(i) + if i == 45 { 10.0 } else { 0.0 };
+        let noisy = |i: usize| with_corners(BBox::new(x(i), 0.0, 20.0 + noise(i + 7), 10.0), State::Tracking);
+        let mut track: Vec<_> = (0..60).map(noisy).collect();
         track[0].state = State::Initial;
         track[30].state = State::Lost;
         let mut two_sided = track.clone();
@@ -352,9 +362,20 @@ mod tests {
         let one_sided = track.iter().map(|estimate| filter.next(*estimate)).collect();
         for (smooth, most) in [(two_sided, 0.2), (late(&track), 0.3), (one_sided, 0.6)] {
             assert!(jitter(&smooth[..30]) < most * jitter(&track[..30]), "{} {}", jitter(&smooth), jitter(&track));
-            assert!(smooth.iter().zip(&track).all(|(a, b)| (a.bbox.x - b.bbox.x).abs() <= MAX_SHIFT * 20.0 + 1e-9));
+            let shift = |(a, b): (&Estimate, &Estimate)| (a.bbox.center().0 - b.bbox.center().0).abs() / b.bbox.w;
+            assert!(smooth.iter().zip(&track).all(|pair| shift(pair) <= MAX_SHIFT + 1e-9));
             assert_eq!((smooth[0], smooth[30]), (track[0], track[30]), "given and lost boxes stay");
+            let corners = smooth.iter().map(|found| with_corners(found.bbox, found.state).polygon.unwrap());
+            let apart =
+                corners.zip(&smooth).flat_map(|(all, found)| [0, 1, 2, 5].map(|i| all[i] - found.polygon.unwrap()[i]));
+            assert!(apart.fold(0.0, |most: f64, by| most.max(by.abs())) < 1e-9, "corners go with their box");
         }
+        // The path begins at the given box: what is off from there on is drawn to it.
+        let mut track: Vec<_> = (0..30).map(|i| estimate(3.0 * f64::from(i), State::Tracking)).collect();
+        track[0] = estimate(-2.0, State::Initial);
+        let mut begun = track.clone();
+        smooth(&mut begun, TREND_WEIGHT);
+        assert!(begun[0] == track[0] && begun[1].bbox.x < track[1].bbox.x - 0.3, "{} {}", begun[1].bbox, track[1].bbox);
     }
 
     #[test]

@@ -455,16 +455,29 @@ mod tests {
         assert_eq!([6.5, 4.0].map(&mut state), [Lost, Lost], "10^.81 does not end it");
         assert_eq!([8.0, 5.5].map(&mut state), [Tracking, Tracking], "10^.9 does");
         assert!(!machine.is_lost());
+        // Who is found again is not hidden, so that the lower limit counts.
+        assert_eq!(machine.update(0.9, None, Some(4.0)), Lost);
+        machine.lose();
+        machine.recover();
+        assert_eq!(machine.update(0.9, None, Some(5.5)), Tracking);
         let mut never = StateMachine::new(params());
         assert!([50.0, 1.0, 0.0, 50.0].iter().all(|&psr| never.update(0.9, None, Some(psr)) == Tracking));
     }
 
     #[test]
     fn the_baseline_follows_slowly_and_in_sure_frames_only() {
-        let mut machine = StateMachine::new(ConfidenceParams { long_term_frames: 9, ..params() });
-        let frames = [(0.6, 1.0, 1.0), (0.8, 0.5, 0.99), (0.79, 0.5, 0.99), (0.9, 0.1, 0.99), (0.9, 1.49, 1.0)];
-        for (confidence, response, baseline) in frames {
-            machine.update(confidence, Some(response), None);
+        let mut machine = StateMachine::new(ConfidenceParams { long_term_frames: 9, hidden_share: 0.7, ..params() });
+        let frames = [
+            (0.6, 1.0, 10.0, 1.0),
+            (0.8, 0.5, 10.0, 0.99),
+            (0.79, 0.5, 10.0, 0.99),
+            (0.9, 0.1, 10.0, 0.99),
+            // Hidden.
+            (0.9, 0.5, 4.0, 0.99),
+            (0.9, 1.49, 10.0, 1.0),
+        ];
+        for (confidence, response, psr, baseline) in frames {
+            machine.update(confidence, Some(response), Some(psr));
             assert!((machine.baseline.unwrap() - baseline).abs() < 1e-6, "{confidence}, {response}");
         }
         machine.update_unseen();

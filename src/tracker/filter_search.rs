@@ -464,6 +464,21 @@ mod tests {
         }
     }
 
+    /// The cells of an area for a target of twice the size are twice as large in the frame.
+    #[test]
+    fn a_step_is_as_large_as_the_cells_that_are_searched() {
+        for scale in [1.0, 2.0] {
+            let frame = picture((START.0 + 16.0 * scale, START.1 - 8.0 * scale));
+            let mut search = search(|p| p.scale = ScaleParams::Filter(ScaleFilterParams::default()));
+            let at = Pose { scale, ..search.pose() };
+            let found = search.detect(&frame.frame(), at).pose;
+            let (step, (rows, cols)) = (4.0 * scale, search.shift);
+            assert_eq!(search.response().step, (step, step));
+            assert_ne!((rows, cols), (0.0, 0.0));
+            assert_eq!(found, at.at((at.center.0 + step * cols, at.center.1 + step * rows)), "{scale}");
+        }
+    }
+
     /// The peak reaches as far as the labels do, three standard deviations: none of it counts as sidelobe.
     #[test]
     fn a_ratio_leaves_out_three_standard_deviations_around_the_peak() {

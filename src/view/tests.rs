@@ -438,6 +438,10 @@ fn a_video_that_breaks_off_is_not_complete() {
     seat.stands_at(12);
     let Status { last, said, .. } = status(&seat);
     assert!(last == Some(12) && said.1.contains("frame 12 is the last one: it cannot be read"), "{said:?}");
+    // There the box is that of the frame before.
+    let mut expected = plain(1, seat.truth(1), 11);
+    expected.push((12, expected[10].1));
+    assert_eq!(seat.found(1), expected);
     let summary = document(&seat)["summary"].clone();
     assert!(summary["completed"] == false && summary["error"].as_str().unwrap().contains("scenery"), "{summary}");
     seat.seek(2);
@@ -457,6 +461,19 @@ fn playing_at_the_last_frame_tracks_what_a_correction_left_open() {
     seat.play_to_the_end();
     assert_eq!(seat.found(1), [plain(1, seat.truth(1), 19), plain(20, moved, FRAMES)].concat());
     assert!(seat.refused(Command::Play).contains("this is the last frame"));
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn half_the_speed_takes_twice_as_long() {
+    let mut source = Scenery::folder();
+    source.info.rate = Some(20.0);
+    let seat = seat_of(source, MAX_CACHE_BYTES);
+    seat.seek(FRAMES - 6);
+    seat.command(Command::Speed { times: Some(0.5) });
+    let begun = Instant::now();
+    seat.play_to_the_end();
+    assert!(begun.elapsed() > Duration::from_millis(5 * 100), "{:?}", begun.elapsed());
     seat.view.close().unwrap();
 }
 

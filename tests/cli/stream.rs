@@ -244,9 +244,13 @@ fn a_folder_a_video_and_a_pipe_give_the_same_boxes() {
         }
     }
     // At 25 frames a second, 0.12 s is the fourth frame and 0.2 s the sixth.
-    let part = boxes("color.mkv", &["--start", "0.12s", "--end", "00:00:00.2"]);
-    assert_eq!(part, boxes("color.mkv", &["--start", "4", "--end", "6"]));
-    assert_eq!(part.lines().count(), 3);
+    for source in ["color.mkv", "gray.y4m"] {
+        let part = boxes(source, &["--start", "0.12s", "--end", "00:00:00.2"]);
+        assert_eq!(part, boxes(source, &["--start", "4", "--end", "6"]), "{source}");
+        assert_eq!(part.lines().count(), 3);
+        // Between two frames the later one is the first, and the earlier one the last.
+        assert_eq!(boxes(source, &["--start", "0.11s", "--end", "0.21s"]), part, "{source}");
+    }
 }
 
 #[test]

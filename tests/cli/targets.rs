@@ -171,6 +171,14 @@ fn both_sides_and_smooth_keep_given_boxes_and_every_frame() {
         assert!(!is_given || kept, "frame {number}: {:?}", bbox(frame));
     }
     assert_ne!(frames, plain["frames"].as_array().unwrap());
+    // Each of the two by itself; the mean second difference of a whole path.
+    place.run("--init-file @given.csv -p fast --both-sides --json @sides.json -q").assert().success();
+    place.run("--init-file @given.csv -p fast --smooth --json @smooth.json -q").assert().success();
+    let [plain, sides, smooth, both] = ["plain.json", "sides.json", "smooth.json", "both.json"].map(|name| {
+        let boxes: Vec<_> = place.json(name)["frames"].as_array().unwrap().iter().map(bbox).collect();
+        boxes.windows(3).map(|b| (b[0][0] - 2.0 * b[1][0] + b[2][0]).abs()).sum::<f64>()
+    });
+    assert!(smooth < 0.8 * plain && both < 0.8 * sides, "{plain} {smooth}, {sides} {both}");
     run(["-"])
         .args(["--init", "1,2,30,40", "--both-sides"])
         .write_stdin("YUV4MPEG2 W160 H120 F25:1 Cmono\n")

@@ -104,6 +104,26 @@ fn a_target_that_moves_and_grows_is_followed_in_colour_and_in_gray() {
     }
 }
 
+/// Neither to find the target nor to learn from.
+#[test]
+fn colours_have_no_say_in_gray_frames() {
+    let first = grown(1.0);
+    let without_color: Vec<_> = gray_of(&first).into_iter().flat_map(|gray| [gray; 3]).collect();
+    let of_target = |run: &Run| {
+        [&first, &without_color].map(|rgb| run.search.clone().evaluate_at(&view(rgb), Pose::of(BOX)).evidence.color)
+    };
+    let [mut with, mut without] = [BackgroundParams::default().color_weight, 0.0]
+        .map(|color_weight| run(&BackgroundParams { color_weight, ..plain() }));
+    let before = of_target(&with);
+    assert!(before[0] > Some(0.5) && of_target(&without) == [None; 2], "{before:?}");
+    for i in 1..8 {
+        let gray = gray_of(&frame(path(i, false).0, 1.0, 0.0));
+        let gray = Frame::gray(&gray, WIDTH, HEIGHT).unwrap();
+        assert_eq!((with.step(&gray).evidence, with.pose), (without.step(&gray).evidence, without.pose), "{i}");
+    }
+    assert_eq!(of_target(&with), before);
+}
+
 #[test]
 fn a_target_that_turns_is_followed_in_its_angle() {
     let first = frame(path(0, true).0, 1.0, 0.0);
@@ -265,6 +285,38 @@ fn a_place_that_the_identity_denies_is_learned_slowly() {
     };
     let (denied, taken) = (moved(-0.3), moved(-10.0));
     assert!(denied > 0.0 && denied < 0.7 * taken, "{denied}, {taken}");
+}
+
+/// Filter and colours of at most ten frames before the last certain one: not certain is what only the identity knows.
+#[test]
+fn a_loss_restores_the_models_of_a_certain_frame() {
+    let (still, other) = (grown(1.0), frame((-200.0, -200.0), 1.0, 0.0));
+    let models = |run: &Run| {
+        let color = run.search.clone().evaluate_at(&view(&still), Pose::of(BOX)).evidence.color;
+        (run.search.filter.spectrum(), color)
+    };
+    for certain in [true, false] {
+        let mut run = run(&plain());
+        let mut before = models(&run);
+        for i in 1..=15 {
+            if i == 10 && certain {
+                before = models(&run);
+            }
+            let Detection { mut evidence, .. } = run.search.detect(&view(&still), run.pose);
+            if !certain {
+                (evidence.psr, evidence.long_term) = (1.0, Some(0.0));
+            }
+            run.search.learn(&view(&still), run.pose, &evidence, None);
+        }
+        for _ in 0..5 {
+            run.search.detect(&view(&other), run.pose);
+            run.search.learn(&view(&other), run.pose, &Evidence::default(), Some(0.2));
+        }
+        let covered = models(&run);
+        assert!(covered.0 != before.0 && covered.1 != before.1, "{:?}, {:?}", covered.1, before.1);
+        run.search.restore();
+        assert!(models(&run) == before, "{certain}");
+    }
 }
 
 /// Also among the first frames, which the identity keeps for good.

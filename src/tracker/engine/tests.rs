@@ -538,11 +538,18 @@ fn the_box_of_a_hidden_target_waits_where_it_was() {
         let search = Scripted { psr: 2.0, identity: Some(identity), ..Scripted::sure(NEARBY, 0.6) };
         let mut engine = with_states(&search, ConfidenceParams { hidden_share: 0.7, ..impatient(0) }, None);
         engine.states.as_mut().unwrap().update(0.9, None, Some(20.0));
-        let estimates = [(); MAX_WAIT + 1].map(|()| engine.update(&picture(START).frame()));
-        assert!(estimates.iter().all(|estimate| estimate.state == State::Lost));
-        assert_eq!(estimates.iter().filter(|estimate| estimate.bbox == target_at(START)).count(), waits);
-        let learned = calls(&search).iter().filter(|call| matches!(call, Call::Learn(..))).count();
-        assert_eq!(learned, MAX_WAIT + 1 - waits);
+        // As long when it is hidden again.
+        for _ in 0..2 {
+            let estimates = [(); MAX_WAIT + 1].map(|()| engine.update(&picture(START).frame()));
+            assert!(estimates.iter().all(|estimate| estimate.state == State::Lost));
+            assert_eq!(estimates.iter().filter(|estimate| estimate.bbox == target_at(START)).count(), waits);
+            let learned = calls(&search).iter().filter(|call| matches!(call, Call::Learn(..))).count();
+            assert_eq!(learned, MAX_WAIT + 1 - waits);
+            let seen = Scripted { psr: 20.0, found: Pose::of(target_at(START)), ..search.clone() };
+            let hiding = std::mem::replace(&mut engine.search, seen.boxed_clone());
+            assert_eq!(engine.update(&picture(START).frame()).bbox, target_at(START));
+            (engine.search, _) = (hiding, calls(&search));
+        }
     }
 }
 
@@ -583,7 +590,8 @@ fn a_cut_loses_the_target_at_once_until_the_scene_is_back() {
         assert!(before.iter().all(|state| *state == State::Lost));
         assert_eq!(*last, if found { State::Recovered } else { State::Lost });
         // From there on it is the scene.
-        let frames = if found { [other, other, other] } else { [similar, scene.frame(), scene.frame()] };
+        // And the cut is forgotten: another look, without a cut, does not lose the target again.
+        let frames = if found { [other, similar, other] } else { [similar, scene.frame(), scene.frame()] };
         let expected = if found { [State::Tracking; 3] } else { [State::Lost, State::Recovered, State::Tracking] };
         assert_eq!(frames.map(|frame| engine.update(&frame).state), expected, "{tiles}, {psr}");
     }
