@@ -67,6 +67,42 @@ static void *follow(void *alone) {
     return NULL;
 }
 
+/* The corners are those of the box, clockwise from the upper left one. */
+static int has_corners_of_its_box(const kcf_estimate *found) {
+    double left = found->bbox.x, top = found->bbox.y, right = left + found->bbox.w, bottom = top + found->bbox.h;
+    double corners[8] = {left, top, right, top, right, bottom, left, bottom};
+    return !memcmp(found->corners, corners, sizeof corners);
+}
+
+/* A picture whose channels differ gives one box in any order of them. */
+static void channels(void) {
+    static const struct {
+        int format, bytes, red, blue;
+    } orders[] = {{KCF_RGB8, 3, 0, 2}, {KCF_BGR8, 3, 2, 0}, {KCF_RGBA8, 4, 0, 2}, {KCF_BGRA8, 4, 2, 0}};
+    static unsigned char gray[STRIDE * HEIGHT], pixels[STRIDE * HEIGHT * 4];
+    kcf_estimate found[4];
+    for (int order = 0; order < 4; order++) {
+        kcf_tracker *tracker = kcf_create("fast");
+        for (long number = 0; number < 4; number++) {
+            kcf_box box;
+            draw(gray, number * 2, &box);
+            for (int i = 0; i < STRIDE * HEIGHT; i++) {
+                unsigned char *pixel = pixels + i * orders[order].bytes;
+                pixel[orders[order].red] = gray[i];
+                pixel[1] = gray[i] / 2;
+                pixel[orders[order].blue] = 255 - gray[i];
+                if (orders[order].bytes == 4) pixel[3] = noise(i, order);
+            }
+            kcf_frame frame = {pixels, WIDTH, HEIGHT, STRIDE * orders[order].bytes, orders[order].format};
+            CHECK((number ? kcf_update(tracker, &frame, &found[order])
+                          : kcf_init(tracker, &frame, box, &found[order])) == KCF_STATUS_OK);
+        }
+        CHECK(!memcmp(&found[order].bbox, &found[0].bbox, sizeof found[0].bbox) && found[order].psr == found[0].psr);
+        CHECK(found[order].state == KCF_STATE_TRACKING);
+        kcf_free(&tracker);
+    }
+}
+
 static void rules(void) {
     unsigned char pixels[STRIDE * HEIGHT];
     kcf_box box;
@@ -94,7 +130,14 @@ static void rules(void) {
     for (int i = 0; i < 5; i++) CHECK(kcf_init(tracker, &good, boxes[i], &found) == KCF_STATUS_BOX && *kcf_error());
     CHECK(kcf_init(tracker, &good, box, (kcf_estimate *)((char *)&found + 1)) == KCF_STATUS_ARGUMENT);
     CHECK(kcf_init(tracker, &good, box, &found) == KCF_STATUS_OK);
-    CHECK(found.bbox.x == box.x && found.corners[4] == box.x + box.w && found.psr > 5 && isnan(found.confidence));
+    CHECK(found.bbox.x == box.x && has_corners_of_its_box(&found) && found.psr > 5 && isnan(found.confidence));
+    /* A box that is refused leaves the target that there is, and a setting counts from the next one on. */
+    CHECK(kcf_init(tracker, &good, boxes[0], NULL) == KCF_STATUS_BOX);
+    CHECK(kcf_update(tracker, &good, &found) == KCF_STATUS_OK);
+    float psr = found.psr;
+    CHECK(kcf_set(tracker, "search.filter.padding", "1.0") == KCF_STATUS_OK);
+    CHECK(kcf_init(tracker, &good, box, NULL) == KCF_STATUS_OK && kcf_update(tracker, &good, &found) == KCF_STATUS_OK);
+    CHECK(found.psr != psr);
 
     kcf_frame frames[] = {
         {pixels, 0, HEIGHT, STRIDE, KCF_GRAY8},          {pixels, WIDTH, 0, STRIDE, KCF_GRAY8},
@@ -112,7 +155,9 @@ static void rules(void) {
 
     /* None of that has changed the tracker. */
     CHECK(kcf_update(tracker, &good, &found) == KCF_STATUS_OK && !*kcf_error());
-    CHECK(fabs(found.bbox.x - box.x) < 2 && found.corners[4] == found.bbox.x + found.bbox.w);
+    CHECK(fabs(found.bbox.x - box.x) < 2 && has_corners_of_its_box(&found) && found.state == KCF_STATE_TRACKING);
+    memset(pixels, 90, sizeof pixels);
+    CHECK(kcf_update(tracker, &good, &found) == KCF_STATUS_OK && found.state == KCF_STATE_LOST);
 
     kcf_free(&tracker);
     CHECK(!tracker);
@@ -122,7 +167,7 @@ static void rules(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 2 && !strcmp(argv[1], "rules")) return rules(), 0;
+    if (argc == 2 && !strcmp(argv[1], "rules")) return rules(), channels(), 0;
     if (argc != 4) return fprintf(stderr, "usage: check rules | updates COUNT PRESET | threads COUNT PRESET\n"), 2;
     count = atol(argv[2]), preset = argv[3];
     if (!strcmp(argv[1], "updates")) return follow(argv), 0;
