@@ -227,7 +227,7 @@ class KernelFisher(_EmbeddingClassifier):
     def fit(self, X, y):
         """Fit samples (n, features), or their Gram matrix (n, n), to their classes."""
         super().fit(X, y)
-        places, labels = self.transform(X), np.ravel(y)
+        places, labels = self.transform(X), np.asarray(y).ravel()
         self.means_ = np.stack([places[labels == label].mean(axis=0) for label in self.classes_])
         return self
 
