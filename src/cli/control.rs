@@ -35,6 +35,8 @@ pub struct Control {
     /// What was refused since it was told, and how much more.
     refusals: Vec<String>,
     more: u64,
+    /// Boxes that were tried in this frame, which takes time.
+    tries: usize,
 }
 
 impl Control {
@@ -55,7 +57,7 @@ impl Control {
         let (sender, lines) = sync_channel(MAX_WAITING);
         let read = move || read_lines(input, &sender, &quit);
         spawn("commands", read)?;
-        Ok(Self { lines, pilot, refusals: Vec::new(), more: 0 })
+        Ok(Self { lines, pilot, refusals: Vec::new(), more: 0, tries: 0 })
     }
 
     /// Applies the commands that have come to the frame `item`, which the targets are about to see. `targets` are all
@@ -65,26 +67,24 @@ impl Control {
         let Ok(frame) = &item.frame else { return };
         let size = frame.as_frame().size();
         let waiting: Vec<Line> = self.lines.try_iter().take(MAX_WAITING).collect();
-        // Of several boxes for a target only the last one is tried and given.
+        // Of several boxes for a target the last one that can be learned counts, so they wait for the last line.
         let given = waiting.iter().filter_map(|(number, command)| match command {
             Ok(Command::Give { target, .. }) => Some((*target, *number)),
             _ => None,
         });
         let last: HashMap<u32, u64> = given.collect();
+        let mut boxes: HashMap<u32, Vec<(u64, BBox)>> = HashMap::new();
+        self.tries = 0;
         for (number, command) in waiting {
+            let target = if let Ok(Command::Give { target, .. }) = &command { Some(*target) } else { None };
             let done = command.and_then(|command| {
                 let checked = command.bbox().map_or(Ok(()), |bbox| check_start(size, bbox));
                 checked.map_err(|error| error.to_string()).and(Ok(command))
             });
             let done = done.and_then(|command| match command {
                 Command::Add { id, position: None, bbox } => self.add(session, targets, id, item, bbox),
-                Command::Give { target, position: None, bbox } => find(session, targets, target).and_then(|at| {
-                    if last.get(&target) == Some(&number) {
-                        self.try_box(item, bbox)?;
-                        session.give(at, item.position, Some(bbox));
-                        targets[at].give(item.position, bbox);
-                    }
-                    Ok(())
+                Command::Give { target, position: None, bbox } => find(session, targets, target).map(|_| {
+                    boxes.entry(target).or_default().push((number, bbox));
                 }),
                 Command::End { target, position: None } => find(session, targets, target).map(|at| {
                     session.drop_target(at);
@@ -96,11 +96,26 @@ impl Control {
                 _ => Err("this is a command of the page, not of a run".into()),
             });
             self.refuse(number, done.err());
+            let Some(target) = target.filter(|target| last[target] == number) else { continue };
+            let Ok(at) = find(session, targets, target) else { continue };
+            for (number, bbox) in boxes.remove(&target).unwrap_or_default().into_iter().rev() {
+                if let Err(reason) = self.try_box(item, bbox) {
+                    self.refuse(number, Some(reason));
+                    continue;
+                }
+                session.give(at, item.position, Some(bbox));
+                targets[at].give(item.position, bbox);
+                break;
+            }
         }
     }
 
     /// Whether a target can be learned in this box: one that the session cannot learn would end the run.
-    fn try_box(&self, item: &Item, bbox: BBox) -> Result<(), String> {
+    fn try_box(&mut self, item: &Item, bbox: BBox) -> Result<(), String> {
+        self.tries += 1;
+        if self.tries > MAX_TARGETS {
+            return Err(format!("{MAX_TARGETS} boxes were tried in this frame: give it to the next one"));
+        }
         let learned = item.frame.as_ref().map(|frame| self.pilot.clone().init(&frame.as_frame(), bbox));
         learned.map_err(|error| error.to_string())?.map(drop).map_err(|error| error.to_string())
     }
@@ -125,7 +140,7 @@ impl Control {
     }
 
     fn add(
-        &self,
+        &mut self,
         session: &mut Session<Pilot>,
         targets: &mut Vec<TargetRecord>,
         id: Option<u32>,
@@ -196,7 +211,7 @@ mod tests {
             sender.send((number, Command::parse(command.as_bytes()))).unwrap();
         }
         let pilot = Pilot::Live(Tracker::new(Params::preset("paper").unwrap()).unwrap(), None);
-        let mut control = Control { lines, pilot, refusals: Vec::new(), more: 0 };
+        let mut control = Control { lines, pilot, refusals: Vec::new(), more: 0, tries: 0 };
         control.apply(session, &item, targets);
         session.feed(1, item.frame.as_ref().unwrap()).unwrap();
         control.refusals()
@@ -214,7 +229,7 @@ mod tests {
             add("", 130),
             give(7, 130),
             give(7, 40),
-            give(8, 40),
+            give(8, 50),
             give(8, 130),
             r#"{"do":"end","target":9}"#.into(),
         ];
@@ -227,10 +242,14 @@ mod tests {
         }
         assert_eq!(told.lines().count(), 4);
         let boxes = |target: &TargetRecord| (target.id, target.boxes().next().unwrap().1.x);
-        assert_eq!(targets.iter().map(boxes).collect::<Vec<_>>(), [(7, 40.0), (8, 30.0)]);
+        assert_eq!(targets.iter().map(boxes).collect::<Vec<_>>(), [(7, 40.0), (8, 50.0)]);
         let more: Vec<_> = (0..MAX_TARGETS).map(|_| add("", 20)).collect();
         let told = refused(&mut session, &mut targets, &more);
         assert!(told.len() == 2 && told[0].contains("100 targets"), "{told:?}");
+        // Trying a box takes time.
+        let wrong: Vec<_> = (0..200).map(|_| give(7, 130)).collect();
+        let told = refused(&mut session, &mut targets, &wrong).join("\n");
+        assert!(told.contains("command 200: ") && told.contains("195 more"), "{told}");
     }
 
     #[test]

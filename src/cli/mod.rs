@@ -72,7 +72,7 @@ Examples:
     kcf-track OTB/Deer --overlay out/boxes --response out/maps
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C. Outputs keep the frames until then,
-except with --smooth or --both-sides.";
+except of files with --smooth or --both-sides.";
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {

@@ -233,12 +233,13 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// Writes the steps that need not wait any more.
+    /// Writes the steps that need not wait any more, also after an error: other outputs go on.
     fn write_late(&mut self, ended: bool) -> Result<(), Error> {
+        let mut written = Ok(());
         while let Some((item, outcomes)) = self.late.as_mut().and_then(|late| late.next(ended)) {
-            self.journal.add(&Step::<Pilot>::earlier(&item, &outcomes))?;
+            written = written.and(self.journal.add(&Step::<Pilot>::earlier(&item, &outcomes)));
         }
-        Ok(())
+        written
     }
 
     fn warn_of_refusals(&mut self) {
@@ -252,11 +253,12 @@ impl Watch<Pilot> for Writer<'_, '_> {
         self.last = step.item.position;
         self.check_targets(step.item)?;
         let written = match &mut self.late {
-            Some(late) => {
+            // Nothing waits before the first target is known.
+            Some(late) if !self.journal.targets().is_empty() => {
                 late.add(step);
                 self.write_late(false)
             }
-            None => self.journal.add(step),
+            _ => self.journal.add(step),
         };
         let estimate = step.outcomes.first().and_then(|outcome| outcome.estimate);
         self.progress.frame(estimate.as_ref().map(|estimate| &estimate.evidence));

@@ -47,7 +47,7 @@ pub struct TrackArgs {
     /// Which target of the truth, where it has several
     #[arg(long, hide_short_help = true, value_name = "N")]
     target: Option<u32>,
-    /// Smooth the boxes by the frames around them: of a live source two frames late, with --latest at once
+    /// Smooth the boxes by the frames around them: of a stream two frames late, with --latest at once
     #[arg(long)]
     pub smooth: bool,
     /// Track from both sides between two given boxes of a target
@@ -118,6 +118,9 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
             "it is for cameras, addresses and pipes"
         };
         return Err(Failure::usage(format!("--latest: {what}")));
+    }
+    if args.smooth && !args.latest && args.output.shows_response() {
+        return Err(Failure::usage("--smooth: a smooth box has no response to show, but with --latest"));
     }
     if args.both_sides && info.live {
         return Err(Failure::usage("--both-sides: it is for files, whose frames can be read again"));

@@ -41,7 +41,7 @@ impl Cvat {
     /// Frames of the source. CVAT refuses boxes behind its last frame, so an expected length counts only if the run was
     /// cut short.
     fn frames(&self, run: &Run, summary: &Summary) -> usize {
-        let last = self.tracks.last(run, self.length);
+        let last = self.tracks.last(run);
         let is_cut = !summary.completed || run.source.end.is_some_and(|end| end <= last);
         self.length.filter(|&length| is_cut && length > last).unwrap_or(last)
     }
@@ -193,13 +193,14 @@ mod tests {
     #[test]
     fn a_target_that_was_ended_is_outside_from_there_on() {
         let (mut run, records) = run();
-        run.targets[0].end(3);
         run.source.end = None;
-        for (length, frames) in [(Some(9), 3), (Some(2), 2)] {
-            let create = |to: &Destination| Cvat::create(to, length, 0.0);
+        for (end, frames) in [(3, 3), (5, 2)] {
+            run.targets[0].end(end);
+            let create = |to: &Destination| Cvat::create(to, Some(9), 0.0);
             let xml = written("run.xml", create, (&run, &records), &Summary { completed: true, ..Summary::default() });
             assert!(xml.contains(&format!("<size>{frames}</size>")), "{xml}");
             assert_eq!(xml.contains(r#"<box frame="2" outside="1""#), frames > 2, "{xml}");
+            run.targets[0].given.pop();
         }
     }
 

@@ -74,13 +74,13 @@ impl Replay {
         let peak = high(&spectrum);
         let kernel_equation = match self.params.kernel {
             Kernel::Gaussian { sigma } => format!(
-                "k<sup>xz</sup> = exp(−(‖z‖² + ‖x‖² − 2 F⁻¹(Σ<sub>c</sub> ẑ<sub>c</sub> ⊙ x̂<sub>c</sub>*)) / (D σ²)), σ = {sigma} \
+                "k<sup>xz</sup> = exp(−(‖z‖² + ‖x‖² − 2 F⁻¹(Σ<sub>d</sub> ẑ<sub>d</sub> ⊙ x̂<sub>d</sub>*)) / (D σ²)), σ = {sigma} \
                  (eq. 31)"
             ),
             Kernel::Polynomial { a, b } => format!(
-                "k<sup>xz</sup> = (F⁻¹(Σ<sub>c</sub> ẑ<sub>c</sub> ⊙ x̂<sub>c</sub>*) / D + {a})<sup>{b}</sup> (section 6.1)"
+                "k<sup>xz</sup> = (F⁻¹(Σ<sub>d</sub> ẑ<sub>d</sub> ⊙ x̂<sub>d</sub>*) / D + {a})<sup>{b}</sup> (section 6.1)"
             ),
-            _ => "k<sup>xz</sup> = F⁻¹(Σ<sub>c</sub> ẑ<sub>c</sub> ⊙ x̂<sub>c</sub>*) / D (section 6.1)".into(),
+            _ => "k<sup>xz</sup> = F⁻¹(Σ<sub>d</sub> ẑ<sub>d</sub> ⊙ x̂<sub>d</sub>*) / D (section 6.1)".into(),
         };
         let scale: Vec<f32> = (0..256).map(|i| i as f32 / 255.0).collect();
         let parts = [
@@ -94,7 +94,7 @@ impl Replay {
             ("window", heat_map(&window, cells, (0, 0), unit)?),
             ("features", channels(&features, cells)?),
             ("rate", self.params.learning_rate.to_string()),
-            ("spectrum", centred(&spectrum, [peak - 6.0, peak])?),
+            ("spectrum", heat_map(&spectrum, cells, (rows / 2, cols / 2), [peak - 6.0, peak])?),
             ("low power", format!("{:.1}", peak - 6.0)),
             ("high power", format!("{peak:.1}")),
             ("output sigma", self.params.output_sigma.to_string()),

@@ -151,7 +151,7 @@ impl Exporter for LabelStudio {
     fn finish(mut self: Box<Self>, run: &Run, _: &Summary) -> Result<()> {
         self.size = (run.source.width.max(1) as f64, run.source.height.max(1) as f64);
         let tracks = self.tracks.0.iter().filter(|track| !track.shapes.is_empty());
-        let (frames, rate) = (self.tracks.last(run, None), self.rate());
+        let (frames, rate) = (self.tracks.last(run), self.rate());
         let regions: Vec<Value> = tracks.map(|track| self.region(track, run, frames, rate)).collect();
         let document = json!([{
             "data": { "video": run.source.path, "fps": rounded(rate, DIGITS) },

@@ -80,13 +80,12 @@ impl Tracks {
         track.shapes.push(Shape { index: record.index, time: record.time, bbox, turn, given, visible });
     }
 
-    /// Position of the last frame that is known of a run of these targets, in a source of `length` frames if that is
-    /// known: the last of a track, or a later one where a target was ended. 0 without any.
-    pub fn last(&self, run: &Run, length: Option<usize>) -> usize {
-        let shown = self.0.iter().filter_map(|track| track.shapes.last()).map(|shape| shape.index);
-        let given = run.targets.iter().flat_map(|target| &target.given).filter(|given| given.bbox.is_none());
-        let ended = given.map(|given| given.frame).filter(|&frame| length.is_none_or(|length| frame <= length));
-        shown.chain(ended).max().unwrap_or(0)
+    /// Position of the last frame that is known of a run of these targets: the last of a track, or the next if a target
+    /// was ended there; 0 without any. An end that lies farther ahead may be one that the run never came to.
+    pub fn last(&self, run: &Run) -> usize {
+        let shown = self.0.iter().filter_map(|track| track.shapes.last()).map(|shape| shape.index).max().unwrap_or(0);
+        let mut ends = run.targets.iter().flat_map(|target| &target.given).filter(|given| given.bbox.is_none());
+        shown + usize::from(ends.any(|given| given.frame == shown + 1))
     }
 }
 

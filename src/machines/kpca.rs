@@ -92,8 +92,8 @@ impl Kpca {
     }
 }
 
-/// Variances below this share of the largest are rounding, as in scikit-learn.
-const MIN_VARIANCE: f64 = 1e-12;
+/// Variances below this share of the largest are rounding, or are not found to enough digits.
+const MIN_VARIANCE: f64 = 1e-10;
 
 /// The directions of largest variance: coefficients of centred kernel values, a column each.
 pub(crate) struct Components {

@@ -22,9 +22,13 @@ const MAX_SHIFT: f64 = 0.1;
 const ROUNDS: usize = 5;
 const STRAIGHT: f64 = 1e-4;
 
-/// The same weight where only the next frames are known, how many these are, and how many frames a path has.
+/// The same weight for a stream.
 const LATE_WEIGHT: f64 = 0.07;
+
+/// Frames that a step of a stream waits for.
 const LAG: usize = 2;
+
+/// Frames of the path that smooths a step of a stream, these among them.
 const WINDOW: usize = 12;
 
 /// Error of the prediction, as a share of the size, at which the gain of the one-sided filter is one half.
@@ -146,6 +150,8 @@ pub(crate) struct Late {
     waiting: VecDeque<Arc<Item>>,
     /// What was tracked in the last frames, those that wait among them.
     tracked: VecDeque<Vec<Outcome>>,
+    /// The last smooth box of each target, for frames that cannot be read.
+    last: BTreeMap<usize, BBox>,
 }
 
 impl Late {
@@ -162,7 +168,11 @@ impl Late {
         let at = self.tracked.len() - self.waiting.len();
         let item = if ended || self.waiting.len() > LAG { self.waiting.pop_front() } else { None }?;
         let mut outcomes = self.tracked[at].clone();
-        for outcome in outcomes.iter_mut().filter(|outcome| outcome.estimate.is_some()) {
+        for outcome in &mut outcomes {
+            if outcome.estimate.is_none() {
+                outcome.bbox = self.last.get(&outcome.target).copied().unwrap_or(outcome.bbox);
+                continue;
+            }
             let of_target =
                 |outcomes: &Vec<Outcome>| outcomes.iter().find(|other| other.target == outcome.target)?.estimate;
             let mut track: Vec<_> = self.tracked.iter().filter_map(of_target).collect();
@@ -170,6 +180,7 @@ impl Late {
             smooth(&mut track, LATE_WEIGHT);
             outcome.bbox = track[place].bbox;
             outcome.estimate = Some(track[place]);
+            self.last.insert(outcome.target, outcome.bbox);
         }
         Some((item, outcomes))
     }

@@ -121,7 +121,6 @@ class KernelFisher(_Embedding, _Classifier):
     eps: float
     ridge: str
     balance: bool
-    means_: NDArray[np.float64]
     def __init__(
         self,
         eps: float = 1e-2,

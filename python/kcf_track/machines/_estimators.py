@@ -185,14 +185,18 @@ class _EmbeddingClassifier(_Embedding, KernelClassifier):
     def fit(self, X, y):
         """Fit samples (n, features), or their Gram matrix (n, n), to their classes."""
         X, numbers = self._fit(X, y)
-        self.embedding_ = self._made(_native.embed, self._settings(), self._gram(X), numbers.tolist())
+        gram = self._gram(X)
+        self.embedding_ = self._made(_native.embed, self._settings(), gram, numbers.tolist())
+        places = self.embedding_.transform(gram)
+        self._means = np.stack([places[numbers == number].mean(axis=0) for number in range(len(self.classes_))])
         return self
 
 
 class KernelFisher(_EmbeddingClassifier):
     """The kernel Fisher discriminant: decisions of two classes, coordinates of all.
 
-    Of more than two classes the one whose mean is nearest in the coordinates is predicted.
+    Of more than two classes the one whose mean is nearest in the coordinates is predicted; `heads_` are those of each
+    class against the rest.
 
     `eps` regularises the scatter within the classes, multiplied with the `ridge`: `gram` for small weight vectors in
     feature space, `identity` for small coefficients. With `balance` all classes have the same weight, instead of all
@@ -223,21 +227,13 @@ class KernelFisher(_EmbeddingClassifier):
         self.eps, self.ridge, self.balance = eps, ridge, balance
         self._set_kernel(kernel, sigma, offset, degree)
 
-    @atomic
-    def fit(self, X, y):
-        """Fit samples (n, features), or their Gram matrix (n, n), to their classes."""
-        super().fit(X, y)
-        places, labels = self.transform(X), np.asarray(y).ravel()
-        self.means_ = np.stack([places[labels == label].mean(axis=0) for label in self.classes_])
-        return self
-
     def decision_function(self, X):
         """Decision values: (m,) for two classes, above zero for the second; else minus the squared distances to the
         class means in the coordinates, (m, classes).
         """
         if len(getattr(self, "classes_", ())) <= 2:
             return super().decision_function(X)
-        return -((self.transform(X)[:, None] - self.means_) ** 2).sum(axis=2)
+        return -((self.transform(X)[:, None] - self._means) ** 2).sum(axis=2)
 
 
 class KDSPE(_EmbeddingClassifier):
