@@ -120,7 +120,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         return Err(Failure::usage(format!("--latest: {what}")));
     }
     if args.smooth && !args.latest && args.output.shows_response() {
-        return Err(Failure::usage("--smooth: a smooth box has no response to show, but with --latest"));
+        return Err(Failure::usage("--response and --inset: smooth boxes have no response; leave --smooth out"));
     }
     if args.both_sides && info.live {
         return Err(Failure::usage("--both-sides: it is for files, whose frames can be read again"));
