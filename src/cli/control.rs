@@ -1,6 +1,6 @@
 //! Commands to a run, as JSON lines: docs/control.md.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -10,6 +10,7 @@ use super::Failure;
 use crate::bbox::BBox;
 use crate::cancel::{CancelToken, spawn};
 use crate::export::TargetRecord;
+use crate::frame::Frame;
 use crate::media::{Item, is_pipe};
 use crate::run::{Command, Follower, MAX_TARGETS, Pilot, Session};
 use crate::tracker::check_start;
@@ -67,22 +68,17 @@ impl Control {
         let Ok(frame) = &item.frame else { return };
         let size = frame.as_frame().size();
         let waiting: Vec<Line> = self.lines.try_iter().take(MAX_WAITING).collect();
-        // Of several boxes for a target the last one that can be learned counts, so they wait for the last line.
-        let given = waiting.iter().filter_map(|(number, command)| match command {
-            Ok(Command::Give { target, .. }) => Some((*target, *number)),
-            _ => None,
-        });
-        let last: HashMap<u32, u64> = given.collect();
-        let mut boxes: HashMap<u32, Vec<(u64, BBox)>> = HashMap::new();
+        let mut boxes: BTreeMap<u32, Vec<(u64, BBox)>> = BTreeMap::new();
         self.tries = 0;
         for (number, command) in waiting {
-            let target = if let Ok(Command::Give { target, .. }) = &command { Some(*target) } else { None };
             let done = command.and_then(|command| {
                 let checked = command.bbox().map_or(Ok(()), |bbox| check_start(size, bbox));
                 checked.map_err(|error| error.to_string()).and(Ok(command))
             });
             let done = done.and_then(|command| match command {
-                Command::Add { id, position: None, bbox } => self.add(session, targets, id, item, bbox),
+                Command::Add { id, position: None, bbox } => {
+                    self.add(session, targets, id, item.position, &frame.as_frame(), bbox)
+                }
                 Command::Give { target, position: None, bbox } => find(session, targets, target).map(|_| {
                     boxes.entry(target).or_default().push((number, bbox));
                 }),
@@ -96,10 +92,12 @@ impl Control {
                 _ => Err("this is a command of the page, not of a run".into()),
             });
             self.refuse(number, done.err());
-            let Some(target) = target.filter(|target| last[target] == number) else { continue };
+        }
+        // Of several boxes for a target the last one that can be learned counts.
+        for (target, boxes) in boxes {
             let Ok(at) = find(session, targets, target) else { continue };
-            for (number, bbox) in boxes.remove(&target).unwrap_or_default().into_iter().rev() {
-                if let Err(reason) = self.try_box(item, bbox) {
+            for (number, bbox) in boxes.into_iter().rev() {
+                if let Err(reason) = self.try_box(&frame.as_frame(), bbox) {
                     self.refuse(number, Some(reason));
                     continue;
                 }
@@ -111,13 +109,12 @@ impl Control {
     }
 
     /// Whether a target can be learned in this box: one that the session cannot learn would end the run.
-    fn try_box(&mut self, item: &Item, bbox: BBox) -> Result<(), String> {
+    fn try_box(&mut self, frame: &Frame<'_>, bbox: BBox) -> Result<(), String> {
         self.tries += 1;
         if self.tries > MAX_TARGETS {
             return Err(format!("{MAX_TARGETS} boxes were tried in this frame: give it to the next one"));
         }
-        let learned = item.frame.as_ref().map(|frame| self.pilot.clone().init(&frame.as_frame(), bbox));
-        learned.map_err(|error| error.to_string())?.map(drop).map_err(|error| error.to_string())
+        self.pilot.clone().init(frame, bbox).map(drop).map_err(|error| error.to_string())
     }
 
     fn refuse(&mut self, number: u64, reason: Option<String>) {
@@ -144,7 +141,8 @@ impl Control {
         session: &mut Session<Pilot>,
         targets: &mut Vec<TargetRecord>,
         id: Option<u32>,
-        item: &Item,
+        start: usize,
+        frame: &Frame<'_>,
         bbox: BBox,
     ) -> Result<(), String> {
         let alive = (0..targets.len()).filter(|&target| session.follower(target).is_some()).count();
@@ -156,9 +154,9 @@ impl Control {
         if targets.iter().any(|target| target.id == id) {
             return Err(format!("there is or was a target {id} already"));
         }
-        self.try_box(item, bbox)?;
-        session.add(self.pilot.clone(), item.position, bbox);
-        targets.push(TargetRecord::new(id, item.position, bbox));
+        self.try_box(frame, bbox)?;
+        session.add(self.pilot.clone(), start, bbox);
+        targets.push(TargetRecord::new(id, start, bbox));
         Ok(())
     }
 }

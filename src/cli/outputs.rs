@@ -55,7 +55,7 @@ pub struct OutputArgs {
     #[arg(hide_default_value = true)]
     tolerance: f64,
     /// Folder of response maps: raw floats (.npy) and heat maps (.png)
-    #[arg(long, hide_short_help = true, value_name = "DIR", conflicts_with = "both_sides")]
+    #[arg(long, hide_short_help = true, value_name = "DIR")]
     response: Option<Destination>,
     /// Frames with boxes and states drawn on them: a folder or a video
     #[arg(long, value_name = "DIR|VIDEO")]
@@ -75,7 +75,7 @@ pub struct OutputArgs {
     #[arg(long, value_name = "WxH", value_parser = size)]
     crop: Option<(u32, u32)>,
     /// Draw the response into a corner of the overlay
-    #[arg(long, hide_short_help = true, conflicts_with = "both_sides")]
+    #[arg(long, hide_short_help = true)]
     inset: bool,
 }
 

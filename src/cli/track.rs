@@ -119,8 +119,9 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         };
         return Err(Failure::usage(format!("--latest: {what}")));
     }
-    if args.smooth && !args.latest && args.output.shows_response() {
-        return Err(Failure::usage("--response and --inset: smooth boxes have no response; leave --smooth out"));
+    if (args.both_sides || args.smooth && !args.latest) && args.output.shows_response() {
+        let what = "--response and --inset: boxes of --smooth and --both-sides have no response; leave these out";
+        return Err(Failure::usage(what));
     }
     if args.both_sides && info.live {
         return Err(Failure::usage("--both-sides: it is for files, whose frames can be read again"));

@@ -298,10 +298,14 @@ impl<F> Target<F> {
 
     /// Takes out what is planned for this position. An end takes effect even if its frame was left out.
     fn due(&mut self, position: usize) -> Option<Option<BBox>> {
-        let now = self.planned.remove(&position);
-        let count = self.planned.len();
-        self.planned.retain(|&at, bbox| at > position || bbox.is_some());
-        now.or((self.planned.len() < count).then_some(None))
+        let mut due = self.planned.remove(&position);
+        let mut left_out = self.planned.range(..position);
+        while let Some((&at, _)) = left_out.find(|(_, bbox)| bbox.is_none()) {
+            self.planned.remove(&at);
+            due = due.or(Some(None));
+            left_out = self.planned.range(..position);
+        }
+        due
     }
 
     /// Whether it uses the frame at this position.

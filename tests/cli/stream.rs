@@ -74,7 +74,7 @@ fn sleeps(seconds: &str) -> bool {
     String::from_utf8_lossy(&processes).lines().any(|line| line == format!("sleep {seconds}"))
 }
 
-fn wait_until(holds: impl Fn() -> bool) {
+pub fn wait_until(holds: impl Fn() -> bool) {
     let start = Instant::now();
     while !holds() {
         assert!(start.elapsed() < LIMIT);

@@ -185,11 +185,12 @@ class _EmbeddingClassifier(_Embedding, KernelClassifier):
     def fit(self, X, y):
         """Fit samples (n, features), or their Gram matrix (n, n), to their classes."""
         X, numbers = self._fit(X, y)
-        gram = self._gram(X)
-        self.embedding_ = self._made(_native.embed, self._settings(), gram, numbers.tolist())
-        places = self.embedding_.transform(gram)
-        self._means = np.stack([places[numbers == number].mean(axis=0) for number in range(len(self.classes_))])
+        self._embed(self._gram(X), numbers)
         return self
+
+    def _embed(self, gram, numbers):
+        """Find the coordinates of the classes with these numbers."""
+        self.embedding_ = self._made(_native.embed, self._settings(), gram, numbers.tolist())
 
 
 class KernelFisher(_EmbeddingClassifier):
@@ -226,6 +227,11 @@ class KernelFisher(_EmbeddingClassifier):
     ):
         self.eps, self.ridge, self.balance = eps, ridge, balance
         self._set_kernel(kernel, sigma, offset, degree)
+
+    def _embed(self, gram, numbers):
+        super()._embed(gram, numbers)
+        places = self.embedding_.transform(gram)
+        self._means = np.stack([places[numbers == number].mean(axis=0) for number in range(len(self.classes_))])
 
     def decision_function(self, X):
         """Decision values: (m,) for two classes, above zero for the second; else minus the squared distances to the

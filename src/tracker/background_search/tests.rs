@@ -287,7 +287,7 @@ fn a_place_that_the_identity_denies_is_learned_slowly() {
     assert!(denied > 0.0 && denied < 0.7 * taken, "{denied}, {taken}");
 }
 
-/// Filter and colours of at most ten frames before the last certain one: A frame without a strong response is not certain.
+/// Filter and colours of at most ten frames before the last certain one; a frame without a strong response is not certain.
 #[test]
 fn a_loss_restores_the_models_of_a_certain_frame() {
     let (still, other) = (grown(1.0), frame((-200.0, -200.0), 1.0, 0.0));

@@ -1,7 +1,6 @@
 //! A session that is saved, opened again, and continued by the command line.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
@@ -11,6 +10,7 @@ use super::frames_of;
 use crate::helper::{Place, place, run};
 use crate::schema::check;
 use crate::served::{Served, serve, serve_frames};
+use crate::stream::wait_until;
 
 const DOWNLOADS: [(&str, &str); 5] = [
     ("/result.json", "--json"),
@@ -19,15 +19,6 @@ const DOWNLOADS: [(&str, &str); 5] = [
     ("/result-cvat.xml", "--cvat"),
     ("/result-label-studio.json", "--label-studio"),
 ];
-
-/// Waits for what the program does by itself.
-fn until(done: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "it does not come");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
 
 /// A view with a target that is followed, corrected, followed on and ended.
 fn worked_on(place: &Place) -> Served {
@@ -55,9 +46,9 @@ fn a_session_is_saved_opened_again_and_continued_by_the_command_line() {
     let place = place(12);
     let served = worked_on(&place);
     // A crash loses two seconds of work.
-    until(|| place.path("work.json").exists());
+    wait_until(|| place.path("work.json").exists());
     served.order(json!({ "do": "name", "target": 1, "name": "Bob", "class": "car" }));
-    until(|| place.json("work.json")["targets"][0]["name"] == "Bob");
+    wait_until(|| place.json("work.json")["targets"][0]["name"] == "Bob");
     served.order(json!({ "do": "undo" }));
     served.interrupt();
     let saved = place.json("work.json");
@@ -150,7 +141,7 @@ fn a_session_that_does_not_fit_is_refused_and_kept() {
     second.stands_at(1);
     second.interrupt();
     served.step(1, 2);
-    until(|| place.json("new.json")["frames"].as_array().unwrap().len() == 2);
+    wait_until(|| place.json("new.json")["frames"].as_array().unwrap().len() == 2);
     fs::write(place.path("new.json"), "other").unwrap();
     served.order(json!({ "do": "end", "target": 1, "position": 2 }));
     let (code, said) = served.interrupt();
@@ -166,7 +157,7 @@ fn a_session_that_does_not_fit_is_refused_and_kept() {
     served.stands_at(1);
     fs::remove_dir(place.path("gone")).unwrap();
     served.order(json!({ "do": "add", "bbox": [40, 30, 24, 32] }));
-    until(|| !served.news()["status"]["unsaved"].is_null());
+    wait_until(|| !served.news()["status"]["unsaved"].is_null());
     let (code, said) = served.interrupt();
     assert!(code == Some(1) && said.contains("saved here"), "{said}");
     assert_eq!(place.json("work.json.unsaved-1")["targets"][0]["id"], 1);
@@ -181,10 +172,10 @@ fn a_session_is_complete_once_the_end_is_known() {
     let served = serve_frames(&place, &place.path("one.mkv"), "--session @one.json");
     served.stands_at(1);
     served.order(json!({ "do": "add", "position": 1, "bbox": [40, 30, 24, 32] }));
-    until(|| place.path("one.json").exists());
+    wait_until(|| place.path("one.json").exists());
     assert_eq!(place.json("one.json")["summary"]["completed"], false);
     served.order(json!({ "do": "play" }));
-    until(|| served.news()["status"]["last"] == 1);
+    wait_until(|| served.news()["status"]["last"] == 1);
     served.interrupt();
     assert_eq!(place.json("one.json")["summary"]["completed"], true);
 }
