@@ -15,6 +15,7 @@ mod view;
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -98,6 +99,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             let is_number = |word: &OsString| word.to_str().is_some_and(|word| word.parse::<f64>().is_ok());
             if arguments.windows(3).any(|words| words[0] == "--init" && words[1..].iter().all(is_number)) {
                 eprintln!("tip: a box is one word: --init 10,20,30,40");
+            }
+            // What a shell has made of `*.jpg`.
+            if arguments[1..].windows(2).any(|words| words.iter().all(|word| Path::new(word).is_file())) {
+                eprintln!("tip: give the folder that holds the images");
             }
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }

@@ -223,7 +223,7 @@ impl Outputs {
                 (None, Form::Response) => Box::new(ResponseMaps::create(to.path())?),
                 _ => {
                     let (sound, colors) = (info.sound.clone(), info.colors.clone());
-                    let (rate, pixel_aspect) = (info.rate, info.pixel_aspect);
+                    let (rate, pixel_aspect) = (info.base_rate.or(info.rate), info.pixel_aspect);
                     let options = OverlayOptions { sound, colors, rate, pixel_aspect, ..self.overlay.clone() };
                     Box::new(Overlays::create(to.path(), options)?)
                 }

@@ -47,7 +47,9 @@ pub fn open(
         ))),
         Ok(source) => Ok((source.into(), warnings)),
         Err(Error::Io { path: missing, source }) if missing == path && source.kind() == ErrorKind::NotFound => {
-            Err(Failure::usage(format!("{}: no such folder or file", missing.display())))
+            let is_pattern = missing.file_name().is_some_and(|name| name.to_string_lossy().contains(['%', '*']));
+            let hint = if is_pattern { ": give the folder that holds the images" } else { "" };
+            Err(Failure::usage(format!("{}: no such folder or file{hint}", missing.display())))
         }
         Err(_) if cancel.is_cancelled() => Err(Failure::Interrupted),
         Err(error) => Err(error.into()),

@@ -16,8 +16,6 @@ use crate::ffmpeg;
 
 /// Frames per second of a video whose source has no rate.
 const DEFAULT_RATE: f64 = 25.0;
-/// Upper limit of a rate that follows from the times of pictures.
-const MAX_RATE: f64 = 1000.0;
 /// Pictures that the video may be late by: more are left out. Times that are rounded, or jitter, leave out none.
 const MAX_LATE: usize = 2;
 /// Maximum repetitions of a picture in a pause.
@@ -76,15 +74,15 @@ impl Drop for Process {
 /// A video under construction. It appears when it is complete.
 pub(super) struct VideoEncoder {
     output: Output,
-    /// Frames per second: that of the source, or a higher one if the first two pictures are closer.
+    /// Frames per second.
     rate: f64,
     options: OverlayOptions,
+    /// The tracks of sound, as ffmpeg's `-map` has them.
+    tracks: &'static str,
     /// The process and its log, after the first picture.
     process: Option<Process>,
     /// The latest picture.
     last: RgbImage,
-    /// While the first picture waits for the second, its time.
-    waiting: Option<Option<f64>>,
     /// Pictures so far.
     written: usize,
     /// The time of the first picture.
@@ -101,46 +99,53 @@ impl VideoEncoder {
         let mut version = ffmpeg::command("ffmpeg");
         version.arg("-version").stdout(Stdio::null()).stderr(Stdio::null());
         ffmpeg::start(version, path)?.wait().map_err(|source| Error::io("ffmpeg", source))?;
-        Ok(Self {
+        let mut encoder = Self {
             output,
             rate: options.rate.filter(|rate| rate.is_finite() && *rate > 0.0).unwrap_or(DEFAULT_RATE),
             options: options.clone(),
+            tracks: "a?",
             process: None,
             last: RgbImage::default(),
-            waiting: None,
             written: 0,
             begun: None,
-        })
+        };
+        if let Some((file, _)) = options.sound.as_ref().filter(|_| format(path).2) {
+            encoder.choose_tracks(file)?;
+        }
+        Ok(encoder)
+    }
+
+    /// Chooses all tracks of sound, or the first one if ffmpeg cannot convert all.
+    fn choose_tracks(&mut self, file: &Path) -> Result<()> {
+        let Some(reason) = self.attempt("a?")? else { return Ok(()) };
+        if self.attempt("a:0?")?.is_none() {
+            return Ok(());
+        }
+        if self.attempt("")?.is_some() {
+            return Err(self.failure(&reason));
+        }
+        let path = file.into();
+        let reason = format!("ffmpeg cannot convert its sound ({reason}); `ffmpeg -i FILE -c copy -an NEW` removes it");
+        Err(Error::Sequence { path, reason })
+    }
+
+    /// Encodes one small picture with these tracks of sound. Returns why ffmpeg could not, if so.
+    fn attempt(&mut self, tracks: &'static str) -> Result<Option<String>> {
+        self.tracks = tracks;
+        let small = RgbImage::new(16, 16);
+        let mut process = self.start(small.dimensions(), 0.0)?;
+        // If it cannot be written, ffmpeg says why.
+        let _ = process.child.stdin.as_mut().map(|stdin| stdin.write_all(&small));
+        self.process = Some(process);
+        self.end()
     }
 
     /// Adds a picture that is shown at `time`. The video has one rate, so the picture before it is repeated until then, and
     /// pictures that come faster are left out.
     pub(super) fn write(&mut self, picture: RgbImage, time: Option<f64>) -> Result<()> {
-        if self.process.is_some() {
-            return self.encode(picture, time);
+        if self.process.is_none() {
+            self.process = Some(self.start(picture.dimensions(), time.unwrap_or_default())?);
         }
-        let Some(first) = self.waiting else {
-            (self.waiting, self.last) = (Some(time), picture);
-            return Ok(());
-        };
-        // A mean rate is too low for the bursts of a video with pauses.
-        let rate = first.zip(time).map_or(0.0, |(first, time)| 1.0 / (time - first));
-        if rate.is_finite() && rate > 1.5 * self.rate {
-            self.rate = rate.min(MAX_RATE);
-        }
-        self.encode_first()?;
-        self.encode(picture, time)
-    }
-
-    /// Starts ffmpeg with the picture that waits.
-    fn encode_first(&mut self) -> Result<()> {
-        let Some(time) = self.waiting.take() else { return Ok(()) };
-        let picture = std::mem::take(&mut self.last);
-        self.process = Some(self.start(picture.dimensions(), time.unwrap_or_default())?);
-        self.encode(picture, time)
-    }
-
-    fn encode(&mut self, picture: RgbImage, time: Option<f64>) -> Result<()> {
         let due = time.map_or(self.written, |time| {
             let seconds = time - *self.begun.get_or_insert(time - self.written as f64 / self.rate);
             (seconds * self.rate).round().max(0.0) as usize
@@ -155,7 +160,8 @@ impl VideoEncoder {
         written = written.and_then(|()| stdin.write_all(&picture));
         self.written += repeats + 1;
         self.last = picture;
-        written.or_else(|error| self.end()?.map_or(Err(self.failure(&error.to_string())), Err))
+        written
+            .or_else(|error| Err(self.end()?.map_or(self.failure(&error.to_string()), |reason| self.failure(&reason))))
     }
 
     /// Starts ffmpeg for pictures of this size, the first of which is shown at `time` in the source.
@@ -166,12 +172,13 @@ impl VideoEncoder {
         let mut command = ffmpeg::command("ffmpeg");
         command.args(["-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
         command.args(["-s", &format!("{width}x{height}"), "-r", &self.rate.to_string(), "-i", "pipe:0"]);
-        if let Some((path, begin)) = self.options.sound.as_ref().filter(|_| is_video) {
+        if let Some((path, begin)) = self.options.sound.as_ref().filter(|_| is_video && !self.tracks.is_empty()) {
             command.args(["-ss", &(begin + time).to_string()]);
             let file: OsString = [OsStr::new("file:"), path.as_os_str()].into_iter().collect();
-            command.arg("-i").arg(file).args(["-map", "0:v", "-map", "1:a?", "-shortest"]);
-            // Silence before and after the sound, so that it ends with the pictures.
-            command.args(["-af", "aresample=async=1:first_pts=0,apad"]);
+            command.arg("-i").arg(file).args(["-map", "0:v", "-map", &format!("1:{}", self.tracks), "-shortest"]);
+            // Silence before and after the sound, so that it ends with the pictures. Opus has fewer layouts of channels.
+            let layouts = if format == "webm" { ",aformat=channel_layouts=7.1|5.1|quad|stereo|mono" } else { "" };
+            command.args(["-af", &format!("aresample=async=1:first_pts=0,apad{layouts}")]);
         }
         command.args(codec);
         if is_video {
@@ -187,8 +194,8 @@ impl VideoEncoder {
         Ok(Process { child: ffmpeg::start(command, self.output.path())?, log })
     }
 
-    /// Ends ffmpeg; returns its failure, if any.
-    fn end(&mut self) -> Result<Option<Error>> {
+    /// Ends ffmpeg; returns why it failed, if it did.
+    fn end(&mut self) -> Result<Option<String>> {
         let Some(mut process) = self.process.take() else { return Ok(None) };
         drop(process.child.stdin.take());
         let status = process.child.wait().map_err(|source| Error::io("ffmpeg", source))?;
@@ -200,7 +207,7 @@ impl VideoEncoder {
         }
         let lines: Vec<_> = log.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let last = lines[lines.len().saturating_sub(LOG_LINES)..].join("; ");
-        Ok(Some(self.failure(if last.is_empty() { status.to_string() } else { last }.as_str())))
+        Ok(Some(if last.is_empty() { status.to_string() } else { last }))
     }
 
     fn failure(&self, reason: &str) -> Error {
@@ -212,12 +219,11 @@ impl VideoEncoder {
 
     /// Ends the video and puts it in its place. Without a picture the old file stays.
     pub(super) fn finish(mut self) -> Result<()> {
-        self.encode_first()?;
         if self.process.is_none() {
             return Ok(());
         }
         match self.end()? {
-            Some(error) => Err(error),
+            Some(reason) => Err(self.failure(&reason)),
             None => self.output.finish(),
         }
     }

@@ -47,6 +47,9 @@ pub(crate) type Decoded = (FrameBuf, Option<FrameBuf>);
 pub(super) const EXTENSIONS: [&str; 11] =
     ["jpg", "jpeg", "png", "bmp", "tif", "tiff", "webp", "pnm", "pbm", "pgm", "ppm"];
 
+/// Extensions of pictures that cannot be read.
+const OTHER_EXTENSIONS: [&str; 9] = ["avif", "dng", "exr", "gif", "heic", "heif", "jp2", "jxl", "tga"];
+
 /// The index of the files that a run has put into a folder, one a line. The next run replaces only these.
 pub(crate) const INDEX: &str = ".kcf-files";
 
@@ -54,8 +57,10 @@ pub(crate) const INDEX: &str = ".kcf-files";
 pub(crate) struct Listing {
     /// Images in natural order: 1, 2, 10.
     pub images: Vec<PathBuf>,
-    /// Other files that are not hidden, unsorted.
+    /// Other files that are not hidden.
     pub files: usize,
+    /// Names of those that are pictures of other formats, unsorted.
+    pub pictures: Vec<String>,
     /// Folders that are not hidden.
     pub folders: usize,
 }
@@ -70,7 +75,7 @@ pub(crate) fn list(folder: &Path) -> Result<Listing> {
         let reason = "this is a file: give the folder that holds the images".into();
         return Err(Error::Sequence { path: folder.to_path_buf(), reason });
     }
-    let mut listing = Listing { images: Vec::new(), files: 0, folders: 0 };
+    let mut listing = Listing { images: Vec::new(), files: 0, pictures: Vec::new(), folders: 0 };
     for entry in std::fs::read_dir(folder).map_err(io)? {
         let entry = entry.map_err(io)?;
         let path = entry.path();
@@ -84,6 +89,7 @@ pub(crate) fn list(folder: &Path) -> Result<Listing> {
             listing.images.push(path);
         } else {
             listing.files += 1;
+            listing.pictures.extend(has_extension(&path, &OTHER_EXTENSIONS).then(|| file_name(&path)));
         }
     }
     listing.images.sort();
@@ -96,8 +102,12 @@ pub(crate) fn file_name(path: &Path) -> String {
 }
 
 pub(super) fn is_image(path: &Path) -> bool {
+    has_extension(path, &EXTENSIONS)
+}
+
+fn has_extension(path: &Path, all: &[&str]) -> bool {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    EXTENSIONS.contains(&extension.as_str())
+    all.contains(&extension.as_str())
 }
 
 /// The number in a file's name: the last digits before the extension.

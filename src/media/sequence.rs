@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::annotation::{Annotations, Base, Row};
-use super::images::{EXTENSIONS, file_name, list, number};
+use super::images::{EXTENSIONS, Listing, file_name, list, number};
 use super::otb::{self, OtbSequence};
 use super::{Demand, Images, Info, OpenOptions, Source, Span, Stream, Truth};
 use crate::bbox::BBox;
@@ -42,7 +42,7 @@ impl Sequence {
     }
 
     fn open_at(given: &Path, options: &OpenOptions) -> Result<Self> {
-        let (image_folder, images) = images_of(given)?;
+        let (image_folder, Listing { images, pictures, .. }) = images_of(given)?;
         // A link keeps its own name; only `.` and `..` are resolved.
         let absolute = if given.file_name().is_some() { std::path::absolute(given) } else { given.canonicalize() };
         let absolute = absolute.map_err(|source| Error::io(given, source))?;
@@ -58,6 +58,10 @@ impl Sequence {
         let name = above.filter(|above| is_image_folder || truth_is_in(above)).map_or(own_name, file_name);
 
         let mut warnings = Vec::new();
+        if let Some(example) = pictures.iter().min() {
+            let (count, folder) = (pictures.len(), image_folder.display());
+            warnings.push(format!("{folder}: {count} pictures of other formats are left out, such as {example}"));
+        }
         let Aligned { rows, first, last, otb } = match &found {
             None => Aligned { rows: vec![None; images.len()], ..Aligned::default() },
             Some(found) => {
@@ -110,17 +114,17 @@ impl Source for Sequence {
     }
 }
 
-/// The images of a sequence, and their folder.
-fn images_of(given: &Path) -> Result<(PathBuf, Vec<PathBuf>)> {
+/// What the folder of the images holds, and that folder.
+fn images_of(given: &Path) -> Result<(PathBuf, Listing)> {
     let listing = list(given)?;
-    for folder in IMAGE_FOLDERS.map(|name| given.join(name)) {
-        let images = if folder.is_dir() { list(&folder)?.images } else { Vec::new() };
-        if !images.is_empty() {
-            return Ok((folder, images));
+    for folder in IMAGE_FOLDERS.map(|name| given.join(name)).into_iter().filter(|folder| folder.is_dir()) {
+        let listing = list(&folder)?;
+        if !listing.images.is_empty() {
+            return Ok((folder, listing));
         }
     }
     if !listing.images.is_empty() {
-        return Ok((given.to_path_buf(), listing.images));
+        return Ok((given.to_path_buf(), listing));
     }
     let found = match (listing.files, listing.folders) {
         (0, 0) => "it is empty".to_string(),

@@ -80,6 +80,8 @@ pub struct Info {
     pub pixel_aspect: Option<(u32, u32)>,
     /// Primaries, transfer and matrix of a video's colours, as ffmpeg names them, if all are known.
     pub colors: Option<[String; 3]>,
+    /// The lowest rate that has a time for each frame, if it is known and above the average.
+    pub base_rate: Option<f64>,
     /// The video file, which may have sound, and the seconds from its start to the first frame; `None` of other sources.
     pub sound: Option<(PathBuf, f64)>,
     /// Frames come once and at their own pace: a camera, a network stream, a pipe.

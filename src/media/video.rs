@@ -27,7 +27,7 @@ const LOG_TIMEOUT: Duration = Duration::from_secs(1);
 /// Frames that are decoded sooner than a keyframe is sought.
 const MIN_SEEK: usize = 24;
 
-/// A seek this many frames beyond the known times reads the times of the packets first.
+/// A seek to a later frame than this one, whose time is not known, reads the times of the packets first.
 const MIN_INDEX: usize = 100;
 
 /// Further packets to read, because a later packet can hold an earlier frame.
@@ -38,6 +38,12 @@ const REORDERED_SECONDS: f64 = 10.0;
 
 /// Maximum number of frames to ask ffmpeg for, which reads the number as floating point.
 const MAX_FRAMES: usize = 1 << 53;
+
+/// Where the first keyframe is looked for: in the first seconds, as ffprobe has it.
+const LATEST_KEY: &str = "%+20";
+
+/// A base rate above this one is that of the ticks.
+const MAX_BASE_RATE: f64 = 120.0;
 
 /// Pixel formats with 8-bit samples and a luma plane.
 const PLANAR: [&str; 6] = ["yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p"];
@@ -82,6 +88,7 @@ impl Video {
             name: shown.file_stem().unwrap_or(shown.as_os_str()).to_string_lossy().into_owned(),
             expected_length: probe.frames.filter(|_| !live),
             rate: probe.rate,
+            base_rate: probe.base_rate,
             size: Some(probe.size),
             pixel_aspect: probe.aspect,
             colors: probe.colors.clone(),
@@ -125,7 +132,7 @@ impl Video {
             return None;
         }
         let known = lock(&self.times).len();
-        if !self.lenient && first > known + MIN_INDEX {
+        if !self.lenient && first > known.max(MIN_INDEX) {
             let interval = format!("%+#{}", first.saturating_add(REORDERED));
             let mut times = self.packet_times(&interval, cancel).unwrap_or_default();
             times.truncate(first);
@@ -151,12 +158,20 @@ impl Video {
 
     /// Starts ffmpeg at the first frame of the file, or at a keyframe before `seek`.
     fn start(&self, seek: Option<f64>, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Frames> {
-        let ((mut form, mut pixels, filter), (width, height)) = (self.form(demand), self.probe.size);
-        let mut filter = filter.to_owned();
+        let (width, height) = self.probe.size;
         let longest = width.max(height);
-        if let Some(side) = demand.side.filter(|&side| longest > side) {
+        let side = demand.side.filter(|&side| longest > side);
+        // Planes are scaled in a tenth of the time of RGB.
+        let planar = Demand { color: true, ..Channels::Luma.into() };
+        let (mut form, pixels, filter) = self.form(if side.is_some() { planar } else { demand });
+        let mut filter = filter.to_owned();
+        if let Some(side) = side {
             let [width, height] = [width, height].map(|length| (length * side / longest).max(1));
-            (form, pixels, filter) = (Form::Rgb(width, height), "rgb24", format!(",scale={width}:{height}:flags=area"));
+            form = match form {
+                Form::Rgb(..) => Form::Rgb(width, height),
+                Form::Planes(planes) => Form::Planes(Planes { width, height, ..planes }),
+            };
+            filter += &format!(",scale={width}:{height}:flags=area");
         }
         if self.lenient && demand.side.is_none() {
             // A frame of another size has as many bytes, and is left out by itself.
@@ -313,6 +328,8 @@ struct Probe {
     size: (usize, usize),
     /// Mean frames per second.
     rate: Option<f64>,
+    /// A higher rate that has a time for each frame.
+    base_rate: Option<f64>,
     /// Number of frames that the file announces.
     announced: Option<usize>,
     /// The announced number, or an estimate from rate and duration.
@@ -333,16 +350,34 @@ struct Probe {
 
 impl Probe {
     fn new(input: &Input, limits: Limits) -> Result<Self> {
-        let entries = "stream=width,height,pix_fmt,color_space,color_primaries,color_transfer,codec_name,sample_aspect_ratio,avg_frame_rate,nb_frames,duration,start_time:\
-                       stream_side_data=rotation:format=duration,start_time";
-        let arguments = ["-of", "json", "-show_program_version", "-show_entries", entries];
+        let mut entries = "stream=width,height,pix_fmt,color_space,color_primaries,color_transfer,codec_name,sample_aspect_ratio,avg_frame_rate,r_frame_rate,nb_frames,duration,start_time:\
+                       stream_side_data=rotation:format=duration,start_time".to_owned();
+        let is_file = input.kind == Kind::File;
+        if is_file {
+            entries += ":packet=pts_time,flags";
+        }
+        let arguments = ["-of", "json", "-show_program_version", "-read_intervals", "%+#1", "-show_entries", &entries];
         let mut text = ffprobe(input, limits.clone(), &arguments)?;
         // A recording that begins between two keyframes has its first picture late.
-        if input.kind == Kind::File && text.contains("\"width\": 0") {
-            text =
-                ffprobe(input, limits, &[&arguments[..], &["-analyzeduration", "60M", "-probesize", "100M"]].concat())?;
+        if is_file && text.contains("\"width\": 0") {
+            text = ffprobe(
+                input,
+                limits.clone(),
+                &[&arguments[..], &["-analyzeduration", "60M", "-probesize", "100M"]].concat(),
+            )?;
         }
-        Self::parse(&text).map_err(|reason| input.error(reason))
+        let mut probe = Self::parse(&text).map_err(|reason| input.error(reason))?;
+        // Such a recording begins to be shown at its first keyframe.
+        if is_file && text.contains("\"packets\"") && !text.contains("\"flags\": \"K") {
+            let arguments = ["-of", "compact", "-read_intervals", LATEST_KEY, "-show_entries", "packet=pts_time,flags"];
+            let list = ffprobe(input, limits, &arguments).unwrap_or_default();
+            let packets = list.lines().filter_map(|line| Some((field(line, "pts_time=")?.parse().ok()?, line)));
+            let first = packets.clone().map(|(time, _)| time).fold(f64::INFINITY, f64::min);
+            let key =
+                packets.clone().find(|(_, line)| field(line, "flags=").is_some_and(|flags| flags.starts_with('K')));
+            probe.start += key.map_or(0.0, |(time, _): (f64, _)| time - first);
+        }
+        Ok(probe)
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -361,6 +396,11 @@ impl Probe {
         let rate = ratio(text("avg_frame_rate"), '/');
         let duration = video["duration"].as_str().or(answer["format"]["duration"].as_str());
         let duration = duration.and_then(|text| text.parse::<f64>().ok());
+        // A multiple counts the fields of a constant rate, and ticks of milliseconds are no rate.
+        let base_rate = ratio(text("r_frame_rate"), '/').filter(|&base| {
+            let times = base / rate.unwrap_or(f64::EPSILON);
+            base <= MAX_BASE_RATE && times > 1.0 && (times - times.round()).abs() > 0.01
+        });
         let start = |of: &Value| of["start_time"].as_str().and_then(|text| text.parse::<f64>().ok());
         let start = start(video).zip(start(&answer["format"])).map_or(0.0, |(video, file)| (video - file).max(0.0));
         let by_rate = rate.zip(duration).map(|(rate, duration)| (rate * duration).round() as usize);
@@ -375,6 +415,7 @@ impl Probe {
         Ok(Self {
             size,
             rate,
+            base_rate,
             announced: frames,
             frames: frames.or(by_rate),
             pixels: text("pix_fmt").into(),
@@ -448,12 +489,14 @@ fn tick(text: &str) -> Option<(u32, u32)> {
     Some((above.parse().ok()?, below.parse().ok().filter(|&below| below > 0)?))
 }
 
+/// A value in a line of ffprobe's compact lists.
+fn field<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    line.split('|').find_map(|part| part.strip_prefix(key))
+}
+
 /// The times of the frames in display order, from ffprobe's list of packets; `None` unless each packet is one frame that is
 /// shown.
 fn packet_times(text: &str) -> Option<Vec<Time>> {
-    fn field<'a>(line: &'a str, key: &str) -> Option<&'a str> {
-        line.split('|').find_map(|part| part.strip_prefix(key))
-    }
     let line = |kind: &str| text.lines().find(|line| line.starts_with(kind));
     let (stream, format) = (line("stream|")?, line("format|")?);
     // VP8 has packets that are not shown.

@@ -12,6 +12,7 @@ use crate::pictures;
 fn a_source_without_frames_is_an_error() {
     let place = place(2);
     run(["no/such/folder"]).assert().code(2).stderr(contains("no/such/folder: no such folder or file"));
+    run(["img/%04d.jpg"]).assert().code(2).stderr(contains("give the folder"));
     fs::create_dir(place.path("empty")).unwrap();
     fs::write(place.path("empty/notes.txt"), "").unwrap();
     for source in [place.frame(1), place.path("empty")] {

@@ -81,6 +81,17 @@ fn a_video_of_constant_rate_keeps_its_frames_and_a_pause_its_length() {
     draw(&place, "burst.mp4", "burst.mkv");
     let length: f64 = probed(&place, "burst.mkv", "format=duration")[0].parse().unwrap();
     assert!((0.4..0.53).contains(&length), "the burst lasts {length} s");
+    // Frames every half second, and then 25 a second: none is left out.
+    let idle = pause.replace("gte(N\\,9)*2000", "min(N\\,5)*460");
+    ffmpeg(&place.path(""), &format!("{clip} {idle} -c:v libx264 idle.mp4"));
+    draw(&place, "idle.mp4", "idle.mkv");
+    let rate = &probed(&place, "idle.mkv", "stream=avg_frame_rate")[0];
+    assert!(["25/1", "50/1"].contains(&rate.as_str()), "{rate}");
+    // The second frame is early, as those of browsers' recordings can be.
+    let early = pause.replace("N*40+gte(N\\,9)*2000", "N*40-eq(N\\,1)*38");
+    ffmpeg(&place.path(""), &format!("{clip} {early} -c:v libvpx early.webm"));
+    draw(&place, "early.webm", "early.mkv");
+    assert_eq!(probed(&place, "early.mkv", "stream=nb_read_frames"), ["15"]);
     for name in ["drawn.mp4", "drawn.webm"] {
         draw(&place, "clip.mp4", name);
         assert_eq!(probed(&place, name, "stream=nb_read_frames"), ["15"], "{name}");
@@ -154,7 +165,44 @@ fn an_overlay_keeps_the_sound_and_the_tags_of_hdr() {
         assert!((drawn.1 - 2.0).abs() < 0.1, "{name}: {drawn:?}");
     }
 
+    // Two tracks, of which only the first can be decoded; then none can.
+    assert!(ffmpeg(&place.path(""), "-i clip.mp4 -map 0:v -map 0:a -map 0:a -c copy two.mp4"));
+    let mut bytes = std::fs::read(place.path("two.mp4")).unwrap();
+    for (name, is_drawn) in [("one.mp4", true), ("none.mp4", false)] {
+        for known in [b"mp4a", b"esds"] {
+            let at = bytes.windows(4).rposition(|code| code == known).unwrap();
+            bytes[at..at + 4].copy_from_slice(b"xxxx");
+        }
+        std::fs::write(place.path(name), &bytes).unwrap();
+        let mut run = run([place.path(name)]);
+        let ended = run.args(["--init", INIT, "-p", "paper", "-q", "--out"]).arg(place.path("drawn.mkv")).assert();
+        match is_drawn {
+            true => assert!(ended.success().get_output().stderr.is_empty() && !sound("drawn.mkv").0.is_empty()),
+            false => _ = ended.code(1).stderr(contains("none.mp4: ffmpeg cannot convert its sound")),
+        }
+    }
+
     let wrong = run([place.path("clip.mp4")]).args(["--init", INIT, "--blur", "--json", "-"]).assert().code(2);
     wrong.stderr(contains("need --overlay"));
     run([place.path("clip.mp4")]).args(["--init", INIT, "--crop", "12"]).assert().code(2).stderr(contains("640x360"));
+}
+
+#[test]
+fn a_recording_that_begins_between_keyframes_keeps_its_sound_in_time() {
+    let place = place(1);
+    // It can be shown from 1.0 s on; the sound begins at 1.5 s.
+    let clip = "-f lavfi -i testsrc2=size=160x120:rate=25:duration=2.4 -f lavfi -i sine=frequency=440:duration=2.4 \
+                -af volume=gte(t\\,1.5):eval=frame -c:v libx264 -g 25 -sc_threshold 0 -bf 0 -c:a mp2 all.ts";
+    if !ffmpeg(&place.path(""), clip) {
+        return;
+    }
+    let bytes = std::fs::read(place.path("all.ts")).unwrap();
+    std::fs::write(place.path("cut.ts"), &bytes[bytes.len() / 188 / 5 * 188..]).unwrap();
+    draw(&place, "cut.ts", "cut.mp4");
+    let mut decode = Command::new("ffmpeg");
+    decode.args(["-v", "error", "-i"]).arg(place.path("cut.mp4"));
+    let samples = decode.args(["-ac", "1", "-ar", "8000", "-f", "s16le", "-"]).output().unwrap().stdout;
+    let mut levels = samples.chunks_exact(2).map(|bytes| i16::from_le_bytes([bytes[0], bytes[1]]).unsigned_abs());
+    let begin = levels.position(|level| level > 1000).unwrap() as f64 / 8000.0;
+    assert!((begin - 0.5).abs() < 0.07, "{begin}");
 }
