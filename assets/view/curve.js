@@ -120,11 +120,12 @@ const curve = {
     return path;
   },
 
-  /* Moves a mark to the right until it covers no other mark. */
+  /* Where a mark covers another one, it moves a little, but not to the place of another frame. */
   free(taken, x, ratio) {
-    while (taken.some((other) => Math.abs(other - x) < 11 * ratio)) x += ratio;
-    taken.push(x);
-    return x;
+    const covers = (at) => taken.some((other) => Math.abs(other - at) < 5 * ratio);
+    const at = covers(x) && !covers(x + 5 * ratio) ? x + 5 * ratio : x;
+    taken.push(at);
+    return at;
   },
 
   /* A triangle for a given box, a bar for an end. */

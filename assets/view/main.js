@@ -27,7 +27,12 @@ function redraw() {
   curve.draw();
   followNumbers();
   panel.draw();
+  // The keyboard goes on from a button that can do no more.
+  if (acted?.disabled) byId("undo").focus();
+  if (acted?.disabled) acted = null;
 }
+
+let acted = null; // what had the keyboard's focus when a target was changed
 
 /* The target whose response is shown: the selected one, or the first. */
 function mapTarget() {
@@ -122,7 +127,16 @@ const setSpeed = (text) => ask({ do: "speed", times: text === "" ? null : Number
 /* Says what is missing where something is done to the selected target. */
 const nothing = () =>
   panel.say(store.targets.size ? "select a target first" : "there is no target yet: draw a box", true);
-const ofSelected = (what) => stage.selected === null ? nothing() : ask({ ...what, target: stage.selected });
+async function ofSelected(what, words) {
+  if (stage.selected === null) return nothing();
+  const called = store.called(stage.selected);
+  acted = reached ? document.activeElement : null;
+  const taken = await ask({ ...what, target: stage.selected });
+  if (taken && !taken.said) panel.say(`${called} ${words}`);
+}
+const end = () => ofSelected({ do: "end", position: position() }, `ends at frame ${position()}`);
+const takeBack = () => ofSelected({ do: "take-back", position: position() }, "has what was given here no more");
+const remove = () => ofSelected({ do: "remove" }, "is removed");
 const flip = (id) => byId(id).click();
 
 /* Saves the labels in the format that is chosen, or in another one. */
@@ -185,10 +199,9 @@ const KEYS = [
   [["1", "… 9"], "Select a target", (key) => select(Number(key)), [..."123456789"]],
   [["N"], "The next drag draws a new target", () => select(null), ["n"]],
   [["B"], "The box in numbers: a new target's, or the selected one's", numbers, ["b"]],
-  [["E"], "End the selected target at this frame", () => ofSelected({ do: "end", position: position() }), ["e"]],
-  [["U"], "Take back the box or end given here", () => ofSelected({ do: "take-back", position: position() }),
-    ["u"]],
-  [["Delete"], "Remove the selected target", () => ofSelected({ do: "remove" })],
+  [["E"], "End the selected target at this frame", end, ["e"]],
+  [["U"], "Take back the box or end given here", takeBack, ["u"]],
+  [["Delete"], "Remove the selected target", remove],
   [["R"], "Show or hide the response", () => flip("heat"), ["r"]],
   [["T"], "Show or hide trails", () => flip("trails"), ["t"]],
   [["D"], "To the next doubtful frame", nextDoubtful, ["d"]],
@@ -303,7 +316,8 @@ function onKey(event) {
   const found = keys().find(([shown, , act, keys]) => act && (keys ?? shown).includes(name));
   if (!found) return;
   event.preventDefault();
-  found[2](name);
+  // A key that is held steps on, but plays, removes or hides once.
+  if (!event.repeat || name.startsWith("Arrow")) found[2](name);
 }
 
 function connect() {
@@ -332,9 +346,9 @@ function connect() {
     byId(field).addEventListener("keydown", (event) => event.key === "Enter" && !event.isComposing && event.target.blur());
   }
   byId("draw-new").addEventListener("change", () => select(null));
-  byId("end").addEventListener("click", () => ofSelected({ do: "end", position: position() }));
-  byId("take-back").addEventListener("click", () => ofSelected({ do: "take-back", position: position() }));
-  byId("remove").addEventListener("click", () => ofSelected({ do: "remove" }));
+  byId("end").addEventListener("click", end);
+  byId("take-back").addEventListener("click", takeBack);
+  byId("remove").addEventListener("click", remove);
   byId("pick").addEventListener("click", pick);
   byId("help-open").addEventListener("click", help);
   byId("numbers").addEventListener("toggle", () => {
@@ -439,8 +453,10 @@ async function watch() {
       begun = null;
       if (error.name === "AbortError") continue;
       silent = true;
-      known.picture = 0;
-      panel.say("The program does not answer; trying again", true);
+      // An answer to a question that names the last message would wait for the next one.
+      Object.assign(known, { serial: 0, picture: 0 });
+      const why = error.constructor === Error ? error.message : "The program does not answer";
+      panel.say(`${why}; trying again`, true);
       await pause(700);
     }
   }

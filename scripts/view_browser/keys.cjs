@@ -94,6 +94,19 @@ module.exports = async function byKeys(browser) {
     await says(page, "select a target first");
   }
   assert.equal(await page.evaluate(() => store.targets.size), 3);
+
+  // A held key plays once. What is removed by a button is said, and the keyboard goes on to Undo.
+  for (let held = 0; held < 4; held += 1) await page.keyboard.down("Space");
+  await page.keyboard.up("Space");
+  await until(page, () => store.status.playing);
+  await page.keyboard.press("Space");
+  await until(page, () => !store.status.playing);
+  await page.keyboard.press("3");
+  await page.focus("#remove");
+  await page.keyboard.press("Enter");
+  await says(page, "Target 3 is removed");
+  await until(page, () => document.activeElement.id === "undo");
+  await targets(page, 2);
   assert.deepEqual(page.errors, []);
   console.log("keys: they do what the list says, wherever the focus is");
   await page.context().close();

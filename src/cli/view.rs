@@ -82,17 +82,17 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     }
     let cancel = watch_signals();
     let mut clips = clips(given);
-    let mut address = None;
+    let mut place = Place::default();
     if clips.is_empty() {
-        return serve(args, given, args.session.as_deref(), None, &mut address, &cancel).map(drop);
+        return serve(args, given, args.session.as_deref(), &mut place, &cancel).map(drop);
     }
     if !args.targets.is_empty() {
         let reason = "a folder of clips takes no --init and --init-file: draw on the page, and use --session DIR";
         return Err(Failure::usage(reason));
     }
-    let mut place = 0;
+    let mut at = 0;
     loop {
-        let clip = &clips[place];
+        let clip = &clips[at];
         // `a.mp4` and `a.avi` have sessions of their own.
         let name = clip.file_name().unwrap_or_default().to_string_lossy().into_owned() + ".json";
         if let Some(folder) = &args.session {
@@ -100,19 +100,21 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
             std::fs::create_dir_all(folder).map_err(wrong)?;
         }
         let session = args.session.as_ref().map(|folder| folder.join(name));
-        let at = Some((place + 1, clips.len()));
-        match serve(args, clip, session.as_deref(), at, &mut address, &cancel) {
-            Ok(Some(next)) => place = next - 1,
+        place.clip = Some((at + 1, clips.len()));
+        match serve(args, clip, session.as_deref(), &mut place, &cancel) {
+            Ok(Some(next)) => at = next - 1,
             Ok(None) => return Ok(()),
             // The page goes on with the other clips, if it is the clip that is at fault.
             Err(failure)
                 if clips.len() > 1
                     && !cancel.is_cancelled()
-                    && (address.is_some() || source::open(clip, OpenOptions::default(), false, &cancel).is_err()) =>
+                    && (place.address.is_some()
+                        || source::open(clip, OpenOptions::default(), false, &cancel).is_err()) =>
             {
+                place.said.push(format!("{} is left out: {}", clip.display(), failure.reason()));
                 failure.report();
-                clips.remove(place);
-                place = place.min(clips.len() - 1);
+                clips.remove(at);
+                at = at.min(clips.len() - 1);
             }
             Err(failure) => return Err(failure),
         }
@@ -156,13 +158,23 @@ fn read_session(
     Ok((session, is_anew))
 }
 
+/// Where a source is served.
+#[derive(Default)]
+struct Place {
+    /// The place among several clips, from 1, and their number.
+    clip: Option<(usize, usize)>,
+    /// That of the clip before.
+    address: Option<Address>,
+    /// What went wrong with the clips before, for the next page.
+    said: Vec<String>,
+}
+
 /// Serves the page of one source. Returns the place of the clip, from 1, that the page asks for.
 fn serve(
     args: &ViewArgs,
     given: &Path,
     session_path: Option<&Path>,
-    clip: Option<(usize, usize)>,
-    address: &mut Option<Address>,
+    place: &mut Place,
     cancel: &CancelToken,
 ) -> Result<Option<usize>, Failure> {
     let mut resolved = args.settings.resolve(args.preset.as_deref())?;
@@ -210,19 +222,20 @@ fn serve(
         session: session_path.map(Path::to_path_buf),
         targets,
         frames,
-        clip,
+        clip: place.clip,
+        said: std::mem::take(&mut place.said).join("; "),
         pick: false,
         stop: cancel.clone(),
     };
     // The next clip is served at the same address.
-    let is_next = address.is_some();
-    let view = View::open(setup, &address.take().unwrap_or_else(|| args.address.clone()))?;
-    *address = Some(view.address());
+    let is_next = place.address.is_some();
+    let view = View::open(setup, &place.address.take().unwrap_or_else(|| args.address.clone()))?;
+    place.address = Some(view.address());
     if args.play {
         let _ = view.command(Command::Play);
     }
-    if let Some((place, count)) = clip.filter(|_| is_next) {
-        let _ = writeln!(err, "clip {place} of {count}: {}", given.display());
+    if let Some((at, count)) = place.clip.filter(|_| is_next) {
+        let _ = writeln!(err, "clip {at} of {count}: {}", given.display());
     } else {
         let _ = writeln!(err, "view: {}", view.url());
         if let Some(note) = view.url_note() {
@@ -235,7 +248,10 @@ fn serve(
     let next = view.next_clip();
     match view.close().map_err(Failure::from) {
         // The clip stays in the list.
-        Err(failure) if next.is_some() && !cancel.is_cancelled() => _ = failure.report(),
+        Err(failure) if next.is_some() && !cancel.is_cancelled() => {
+            place.said.push(failure.reason().to_owned());
+            failure.report();
+        }
         ended => ended?,
     }
     if cancel.is_cancelled() { Err(Failure::Interrupted) } else { Ok(next) }

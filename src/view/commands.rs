@@ -14,7 +14,7 @@ use crate::run::{Command, MAX_TARGETS};
 use crate::tracker::too_small;
 
 /// How long a command waits for its frame before it must be retried.
-const FRAME_TIMEOUT: Duration = Duration::from_secs(2);
+const FRAME_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum letters of a name or a class.
 const MAX_NAME: usize = 100;

@@ -92,6 +92,8 @@ pub struct Setup {
     pub frames: Vec<FrameRecord>,
     /// The place of the source among several clips, from 1, and their number.
     pub clip: Option<(usize, usize)>,
+    /// What the page says first.
+    pub said: String,
     /// Whether the page only asks for a first box.
     pub pick: bool,
     /// Ends commands that wait for a frame.
@@ -125,7 +127,7 @@ impl View {
             given => given.clone(),
         };
         let host = host.to_owned();
-        let Setup { cache, path, preset, params, named, session, targets, frames, clip, pick, stop } = setup;
+        let Setup { cache, path, preset, params, named, session, targets, frames, clip, said, pick, stop } = setup;
         let (info, span) = (cache.info(), cache.span);
         let status = Status {
             run: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string(),
@@ -148,7 +150,12 @@ impl View {
         let (end, ended) = channel();
         let source = SourceRecord::new(path, info, span);
         let results = Arc::new(Results { source, parameters: params.document(&preset), named });
-        let last_id = shared.prepare(|state| restore(state, session.as_deref(), targets, frames));
+        let last_id = shared.prepare(|state| {
+            if !said.is_empty() {
+                state.say(said);
+            }
+            restore(state, session.as_deref(), targets, frames)
+        });
         let saver = session.map(|path| Saver::start(path, Arc::clone(&results), Arc::clone(&shared))).transpose()?;
         let mut controller = Controller::new(Arc::clone(&shared), received, cache, stop, params);
         controller.last_id = last_id;
@@ -303,6 +310,7 @@ pub fn pick(
         targets: Vec::new(),
         frames: Vec::new(),
         clip: None,
+        said: String::new(),
         pick: true,
         stop: stop.clone(),
     };

@@ -174,7 +174,7 @@ pub fn autosave(results: &Results, shared: &SharedState, path: &Path, opened: u6
             let begun = Instant::now();
             let result = match written().is_none_or(|time| Some(time) == ours) {
                 true => results.save(shared, path).map_err(|error| error.to_string()),
-                false => Err("another program has written the session meanwhile".into()),
+                false => Err(format!("another program has written {} meanwhile", path.display())),
             };
             // A long session takes a tenth of the time at most.
             due = Instant::now() + SAVE_INTERVAL.max(begun.elapsed() * 10);
@@ -201,10 +201,11 @@ pub fn autosave(results: &Results, shared: &SharedState, path: &Path, opened: u6
 fn elsewhere(results: &Results, shared: &SharedState, path: &Path, reason: &str) -> Error {
     let temporary = std::env::temp_dir().join(path.file_name().unwrap_or_default());
     let mut places = [path, &temporary].map(|path| free_beside(path, "unsaved")).into_iter();
-    match places.find(|place| results.save(shared, place).is_ok()) {
-        Some(place) => Error::Output { path: place, reason: format!("the session is saved here: {reason}") },
-        None => Error::Output { path: path.into(), reason: format!("the session is lost: {reason}") },
-    }
+    let said = match places.find(|place| results.save(shared, place).is_ok()) {
+        Some(place) => format!("the session is saved as {}", place.display()),
+        None => "the session is lost".into(),
+    };
+    Error::Evaluation { what: reason.into(), reason: said }
 }
 
 /// A name beside `path` that no file has: with `.why-1` or a higher number.

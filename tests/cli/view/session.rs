@@ -159,7 +159,7 @@ fn a_session_that_does_not_fit_is_refused_and_kept() {
     served.order(json!({ "do": "add", "bbox": [40, 30, 24, 32] }));
     wait_until(|| !served.news()["status"]["unsaved"].is_null());
     let (code, said) = served.interrupt();
-    assert!(code == Some(1) && said.contains("saved here"), "{said}");
+    assert!(code == Some(1) && said.contains("saved as"), "{said}");
     assert_eq!(place.json("work.json.unsaved-1")["targets"][0]["id"], 1);
 }
 
@@ -208,6 +208,8 @@ fn clips_of_a_folder_follow_each_other_with_a_session_each() {
         }
     };
     assert_eq!((&news["status"]["source"], news["targets"].as_array().unwrap().len()), (&json!("b"), 0));
+    let said = news["status"]["said"][1].as_str().unwrap();
+    assert!(said.contains("an.mp4 is left out: "), "{said}");
     assert_eq!(served.post(&json!({ "do": "clip", "by": 1 })).status, 409);
     served.interrupt();
     assert_eq!(place.json("work/a.mp4.json")["targets"].as_array().unwrap().len(), 1);
