@@ -100,22 +100,34 @@ pub(crate) fn page_jpeg(frame: &Frame<'_>, limit: (usize, usize), quality: u8, c
 /// The means of squares of `factor` pixels; `None` if none fits in.
 #[cfg(feature = "cli")]
 fn shrunk(frame: &Frame<'_>, factor: usize) -> Option<FrameBuf> {
-    let (bytes, width, height) = (frame.format().bytes(), frame.width() / factor, frame.height() / factor);
-    let mut pixels = Vec::with_capacity(width * height * bytes);
-    let mut sums = vec![0u32; width * bytes];
+    let pixels = match frame.format().bytes() {
+        1 => means::<1>(frame, factor),
+        3 => means::<3>(frame, factor),
+        _ => means::<4>(frame, factor),
+    };
+    FrameBuf::new(pixels, frame.width() / factor, frame.height() / factor, frame.format()).ok()
+}
+
+/// The same of pixels of `N` bytes. A multiplication in the place of each division is many times faster; the means are
+/// exact up to a factor of four, and then at most a level too high.
+#[cfg(feature = "cli")]
+fn means<const N: usize>(frame: &Frame<'_>, factor: usize) -> Vec<u8> {
+    let (width, height, share) =
+        (frame.width() / factor, frame.height() / factor, (1 << 16) / (factor * factor) as u32 + 1);
+    let mut means = Vec::with_capacity(width * height * N);
+    let mut columns = vec![0u32; width * factor * N];
     for y in 0..height {
-        sums.fill(0);
+        columns.fill(0);
         for row in (y * factor..(y + 1) * factor).map(|y| frame.row(y)) {
-            for (sums, square) in sums.chunks_exact_mut(bytes).zip(row.chunks_exact(bytes * factor)) {
-                for pixel in square.chunks_exact(bytes) {
-                    sums.iter_mut().zip(pixel).for_each(|(sum, value)| *sum += u32::from(*value));
-                }
-            }
+            columns.iter_mut().zip(row).for_each(|(sum, &value)| *sum += u32::from(value));
         }
-        let count = (factor * factor) as u32;
-        pixels.extend(sums.iter().map(|sum| (sum / count) as u8));
+        for square in columns.as_chunks::<N>().0.chunks_exact(factor) {
+            let sums =
+                square.iter().fold([0; N], |sums, pixel| std::array::from_fn(|channel| sums[channel] + pixel[channel]));
+            means.extend(sums.map(|sum| ((sum * share) >> 16).min(255) as u8));
+        }
     }
-    FrameBuf::new(pixels, width, height, frame.format()).ok()
+    means
 }
 
 /// Copies a frame as RGB.

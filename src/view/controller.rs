@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
-use super::frame_cache::{Checkpoint, Checkpoints, FrameCache, Seen};
+use super::frame_cache::{Checkpoint, Checkpoints, FrameCache, MAX_SKIP, Seen};
 use super::state::{Picture, SharedState, Track, ViewState};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
@@ -146,10 +146,20 @@ impl Controller {
         let Some(goal) = self.goal else { return };
         let wanted = if goal.track { self.wanted(goal.position) } else { None };
         if wanted.is_none() && !playing && goal.position != self.position() {
+            let shown = self.position();
+            let is_ahead = (shown..shown + MAX_SKIP).contains(&goal.position);
+            if !is_ahead {
+                self.cache.seek(goal.position);
+            }
             match self.cache.picture(goal.position, POLL_INTERVAL) {
                 Wait::NotYet => return,
                 Wait::End => {}
                 Wait::Item(picture) => {
+                    // Steps on will need the stream. What it says is heard once it is waited for.
+                    match is_ahead {
+                        true => _ = self.cache.read(goal.position, POLL_INTERVAL),
+                        false => self.cache.rest(),
+                    }
                     (self.goal, self.shown) = (None, self.cache.kept(goal.position).cloned());
                     self.unread = self.shown.is_none();
                     return self.show_picture(picture);

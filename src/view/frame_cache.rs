@@ -26,10 +26,13 @@ const MAX_KEPT: usize = 2000;
 const LEAD_IN: usize = 12;
 
 /// Maximum frames to skip by reading; larger gaps are sought.
-const MAX_SKIP: usize = 48;
+pub const MAX_SKIP: usize = 48;
 
 /// Frames before the shown one whose pictures are made ahead.
 const BEHIND: usize = 48;
+
+/// Frames after the wanted one whose pictures are made with those before it, until its stream has come.
+const AHEAD: usize = 32;
 
 /// How far the priority of their thread is lowered.
 #[cfg(target_os = "linux")]
@@ -150,9 +153,32 @@ impl FrameCache {
         known.map_or(Wait::End, Wait::Item)
     }
 
+    /// Makes the pictures around `position`, if its frame is to be sought and the cache is too small for so many frames.
+    /// Otherwise the steps after a seek would wait until the video is decoded a second time.
+    pub fn seek(&mut self, position: usize) {
+        let exists = self.length().is_some_and(|length| position <= length);
+        let comes = self.stream.is_some() && (self.next..self.next + MAX_SKIP).contains(&position);
+        let small = self.kept.back().is_none_or(|item| self.most / bytes(item) > BEHIND);
+        if exists && !comes && !small && self.kept(position).is_none() {
+            self.make_pictures(position + 1, AHEAD);
+        }
+    }
+
     /// Starts a thread that makes the pictures of the frames before `position`. Without them each step back decodes from the
     /// keyframe before it.
     pub fn look_behind(&mut self, position: usize) {
+        self.make_pictures(position, 0);
+    }
+
+    /// Ends a stream that has given no frame yet, because only a picture was wanted.
+    pub fn rest(&mut self) {
+        if self.next == self.begun && !self.info().live {
+            self.stream = None;
+        }
+    }
+
+    /// Makes the pictures of the frames before `position`, and of `more` after those.
+    fn make_pictures(&mut self, position: usize, more: usize) {
         if self.info().live || !self.info().images.is_empty() {
             return;
         }
@@ -172,13 +198,15 @@ impl FrameCache {
             (first..position).rev().find(|at| !known.contains_key(at))
         };
         let Some(last) = missing else { return };
-        let range = (last + 1).saturating_sub(BEHIND).max(self.span.first)..last + 1;
-        let (source, span, cancel) = (Arc::clone(&self.source), (range.start..=last).into(), CancelToken::default());
+        let range = (last + 1).saturating_sub(BEHIND).max(self.span.first)..last + 1 + more;
+        let range = range.start..self.span.last.map_or(range.end, |last| range.end.min(last + 1));
+        let (source, span, cancel) =
+            (Arc::clone(&self.source), (range.start..=range.end - 1).into(), CancelToken::default());
         let (quit, demand) = (cancel.clone(), Demand { side: Some(MAX_SIDE), ..Channels::Color.into() });
         let make = move || {
             // For this thread and the ffmpeg that it starts.
             #[cfg(target_os = "linux")]
-            let _ = rustix::process::nice(NICE);
+            let _ = (more == 0).then(|| rustix::process::nice(NICE));
             // An error is that of the frame itself once it is read.
             let Ok(stream) = source.stream(span, demand, &quit) else { return };
             let size = source.info().size;
@@ -472,6 +500,22 @@ mod tests {
         }
         // Those far away make room.
         assert!(matches!(cache.picture(149, SOON), Wait::End));
+    }
+
+    #[test]
+    fn a_seek_among_large_frames_makes_the_pictures_before_it_too() {
+        for (most, made) in [(0, true), (MAX_CACHE_BYTES, false)] {
+            let mut source = Numbered::video(250);
+            source.info.length = Some(250);
+            let mut cache = cache(source, most);
+            assert_eq!(level(cache.read(1, SOON).unwrap()), 1);
+            cache.seek(150);
+            assert_eq!(cache.behind.is_some(), made);
+            if let Some((.., thread)) = cache.behind.take() {
+                thread.join().unwrap();
+                assert!((103..=182).all(|position| matches!(cache.picture(position, SOON), Wait::Item(_))));
+            }
+        }
     }
 
     #[test]
