@@ -65,6 +65,8 @@ pub struct FrameCache {
     pictures: Arc<Mutex<BTreeMap<usize, Arc<Picture>>>>,
     /// The positions whose pictures another thread makes.
     behind: Option<(Range<usize>, CancelToken, JoinHandle<()>)>,
+    /// The position whose pictures were last sought; 0 for none.
+    sought: usize,
 }
 
 impl FrameCache {
@@ -73,8 +75,24 @@ impl FrameCache {
         let (kept, last) = (VecDeque::new(), span.last);
         let (next, begun, beyond) = (span.first, span.first, usize::MAX);
         let (pictures, behind) = (Arc::default(), None);
-        let (stream, newest, broken) = (None, 0, None);
-        Self { source, next, begun, beyond, span, demand, stream, newest, kept, most, last, broken, pictures, behind }
+        let (stream, newest, broken, sought) = (None, 0, None, 0);
+        Self {
+            source,
+            next,
+            begun,
+            beyond,
+            span,
+            demand,
+            stream,
+            newest,
+            kept,
+            most,
+            last,
+            broken,
+            pictures,
+            behind,
+            sought,
+        }
     }
 
     /// What is known of the source.
@@ -159,7 +177,9 @@ impl FrameCache {
         let exists = self.length().is_some_and(|length| position <= length);
         let comes = self.stream.is_some() && (self.next..self.next + MAX_SKIP).contains(&position);
         let small = self.kept.back().is_none_or(|item| self.most / bytes(item) > BEHIND);
-        if exists && !comes && !small && self.kept(position).is_none() {
+        // Once: a source can have fewer frames than it announces.
+        if exists && !comes && !small && self.kept(position).is_none() && self.sought != position {
+            self.sought = position;
             self.make_pictures(position + 1, AHEAD);
         }
     }
@@ -172,6 +192,7 @@ impl FrameCache {
 
     /// Ends a stream that has given no frame yet, because only a picture was wanted.
     pub fn rest(&mut self) {
+        self.sought = 0;
         if self.next == self.begun && !self.info().live {
             self.stream = None;
         }
@@ -506,7 +527,7 @@ mod tests {
     fn a_seek_among_large_frames_makes_the_pictures_before_it_too() {
         for (most, made) in [(0, true), (MAX_CACHE_BYTES, false)] {
             let mut source = Numbered::video(250);
-            source.info.length = Some(250);
+            source.info.length = Some(300);
             let mut cache = cache(source, most);
             assert_eq!(level(cache.read(1, SOON).unwrap()), 1);
             cache.seek(150);
@@ -515,6 +536,11 @@ mod tests {
                 thread.join().unwrap();
                 assert!((103..=182).all(|position| matches!(cache.picture(position, SOON), Wait::Item(_))));
             }
+            // A frame that is announced, but not there, is looked for once.
+            cache.seek(300);
+            assert_eq!(cache.behind.take().is_some(), made);
+            cache.seek(300);
+            assert!(cache.behind.is_none());
         }
     }
 
