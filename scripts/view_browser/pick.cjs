@@ -25,7 +25,8 @@ module.exports = async function byPick(browser) {
   await page.keyboard.press("Enter");
   assert.equal(await ended, 0);
   assert.equal(JSON.parse(fs.readFileSync(out)).frames.length, 3);
-  assert.deepEqual(page.errors.filter((error) => !error.includes("ERR_CONNECTION")), []);
+  // The page asks on while the program ends: no answer, or that the view has ended.
+  assert.deepEqual(page.errors.filter((error) => !/ERR_CONNECTION|status of 503/.test(error)), []);
   console.log("a first box: the keys that are listed work");
   await page.context().close();
 };
