@@ -336,6 +336,9 @@ impl Controller {
         while self.times.front().is_some_and(|time| now.duration_since(*time) > Duration::from_secs(1)) {
             self.times.pop_front();
         }
+        if let Some(before) = self.shared.look(|state| state.picture.clone()) {
+            self.cache.remember(&before, position);
+        }
         self.update(|state| {
             (state.status.position, state.status.fps) = (position, self.times.len() as f64);
             state.show(picture);

@@ -32,7 +32,7 @@ pub const MAX_SKIP: usize = 48;
 const BEHIND: usize = 48;
 
 /// Frames after the wanted one whose pictures are made with those before it, until its stream has come.
-const AHEAD: usize = 32;
+const AHEAD: usize = 48;
 
 /// How far the priority of their thread is lowered.
 #[cfg(target_os = "linux")]
@@ -171,14 +171,14 @@ impl FrameCache {
         known.map_or(Wait::End, Wait::Item)
     }
 
-    /// Makes the pictures around `position`, if its frame is to be sought and the cache is too small for so many frames.
-    /// Otherwise the steps after a seek would wait until the video is decoded a second time.
+    /// Makes the pictures around `position`, if its frame is to be sought in a video so large that the steps after the
+    /// seek would wait until it is decoded a second time.
     pub fn seek(&mut self, position: usize) {
         let exists = self.length().is_some_and(|length| position <= length);
         let comes = self.stream.is_some() && (self.next..self.next + MAX_SKIP).contains(&position);
-        let small = self.kept.back().is_none_or(|item| self.most / bytes(item) > BEHIND);
+        let is_large = self.info().size.is_some_and(|(width, height)| width.max(height) > MAX_SIDE);
         // Once: a source can have fewer frames than it announces.
-        if exists && !comes && !small && self.kept(position).is_none() && self.sought != position {
+        if exists && !comes && is_large && self.kept(position).is_none() && self.sought != position {
             self.sought = position;
             self.make_pictures(position + 1, AHEAD);
         }
@@ -188,6 +188,20 @@ impl FrameCache {
     /// keyframe before it.
     pub fn look_behind(&mut self, position: usize) {
         self.make_pictures(position, 0);
+    }
+
+    /// Keeps the picture that was shown before `position`, so that the way back does not decode its frame again.
+    pub fn remember(&self, before: &Picture, position: usize) {
+        if let Some(picture) = before.encoded().filter(|_| self.is_video()) {
+            let mut known = lock(&self.pictures);
+            known.entry(picture.position).or_insert_with(|| Arc::new(picture));
+            keep_near(&mut known, position);
+        }
+    }
+
+    /// Whether earlier frames can be read again, but only from a keyframe on.
+    fn is_video(&self) -> bool {
+        !self.info().live && self.info().images.is_empty()
     }
 
     /// Ends a stream that has given no frame yet, because only a picture was wanted.
@@ -200,14 +214,18 @@ impl FrameCache {
 
     /// Makes the pictures of the frames before `position`, and of `more` after those.
     fn make_pictures(&mut self, position: usize, more: usize) {
-        if self.info().live || !self.info().images.is_empty() {
+        if !self.is_video() {
             return;
         }
         let first = position.saturating_sub(BEHIND).max(self.span.first);
         if let Some((range, cancel, thread)) = &self.behind
             && !thread.is_finished()
         {
-            if range.start <= position && first < range.end {
+            let comes = match more {
+                0 => range.start <= position && first < range.end,
+                _ => range.contains(&(position - 1)),
+            };
+            if comes {
                 return;
             }
             cancel.cancel();
@@ -215,8 +233,8 @@ impl FrameCache {
         let pictures = Arc::clone(&self.pictures);
         let missing = {
             let mut known = lock(&pictures);
-            known.retain(|&at, _| at + 2 * BEHIND > position && at < position + BEHIND);
-            (first..position).rev().find(|at| !known.contains_key(at))
+            keep_near(&mut known, position);
+            (first..position).rev().find(|at| !known.contains_key(at) && self.kept(*at).is_none())
         };
         let Some(last) = missing else { return };
         let range = (last + 1).saturating_sub(BEHIND).max(self.span.first)..last + 1 + more;
@@ -300,6 +318,11 @@ impl FrameCache {
     fn bytes(&self) -> usize {
         self.kept.iter().map(|item| bytes(item)).sum()
     }
+}
+
+/// Removes pictures that are far from `position`.
+fn keep_near(pictures: &mut BTreeMap<usize, Arc<Picture>>, position: usize) {
+    pictures.retain(|&at, _| at + 2 * BEHIND > position && at <= position + AHEAD);
 }
 
 /// Bytes of pixels of a frame.
@@ -525,16 +548,16 @@ mod tests {
 
     #[test]
     fn a_seek_among_large_frames_makes_the_pictures_before_it_too() {
-        for (most, made) in [(0, true), (MAX_CACHE_BYTES, false)] {
+        for (width, made) in [(3840, true), (1920, false)] {
             let mut source = Numbered::video(250);
-            source.info.length = Some(300);
-            let mut cache = cache(source, most);
+            (source.info.length, source.info.size) = (Some(300), Some((width, 1080)));
+            let mut cache = cache(source, 0);
             assert_eq!(level(cache.read(1, SOON).unwrap()), 1);
             cache.seek(150);
             assert_eq!(cache.behind.is_some(), made);
             if let Some((.., thread)) = cache.behind.take() {
                 thread.join().unwrap();
-                assert!((103..=182).all(|position| matches!(cache.picture(position, SOON), Wait::Item(_))));
+                assert!((103..=198).all(|position| matches!(cache.picture(position, SOON), Wait::Item(_))));
             }
             // A frame that is announced, but not there, is looked for once.
             cache.seek(300);
@@ -542,6 +565,27 @@ mod tests {
             cache.seek(300);
             assert!(cache.behind.is_none());
         }
+    }
+
+    #[test]
+    fn pictures_that_were_shown_are_not_made_again() {
+        let mut cache = cache(Numbered::video(250), 0);
+        assert_eq!(level(cache.read(20, SOON).unwrap()), 20);
+        for position in 1..20 {
+            let picture = Picture::new(numbered_item(position).into());
+            cache.remember(&picture, position + 1);
+            assert!(matches!(cache.picture(position, SOON), Wait::End), "no page has asked for it");
+            picture.jpeg();
+            cache.remember(&picture, position + 1);
+            assert!(matches!(cache.picture(position, SOON), Wait::Item(_)));
+        }
+        cache.look_behind(20);
+        assert!(cache.behind.is_none());
+        // Those far away make room.
+        let last = Picture::new(numbered_item(149).into());
+        last.jpeg();
+        cache.remember(&last, 150);
+        assert!(matches!(cache.picture(1, SOON), Wait::End));
     }
 
     #[test]

@@ -597,6 +597,12 @@ impl Picture {
         Some(Self { item: None, size: Some(size.unwrap_or(picture.size?)), ..picture })
     }
 
+    /// The picture without its frame, if a page has asked for it and the frame could be read.
+    pub fn encoded(&self) -> Option<Self> {
+        let jpeg = self.jpeg.get().filter(|jpeg| !jpeg.is_empty())?.clone();
+        Some(Self { item: None, jpeg: jpeg.into(), ..*self })
+    }
+
     /// Width and height of the frame itself; `None` of one that could not be read.
     pub fn size(&self) -> Option<(usize, usize)> {
         self.size
