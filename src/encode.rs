@@ -109,7 +109,7 @@ fn shrunk(frame: &Frame<'_>, factor: usize) -> Option<FrameBuf> {
 }
 
 /// The same of pixels of `N` bytes. A multiplication in the place of each division is many times faster; the means are
-/// exact up to a factor of four, and then at most a level too high.
+/// exact up to a factor of four, and at most a level too high up to 16.
 #[cfg(feature = "cli")]
 fn means<const N: usize>(frame: &Frame<'_>, factor: usize) -> Vec<u8> {
     let (width, height, share) =

@@ -28,11 +28,12 @@ function redraw() {
   followNumbers();
   panel.draw();
   // The keyboard goes on from a button that can do no more.
-  if (acted?.disabled) byId("undo").focus();
+  const stays = [acted, document.body].includes(document.activeElement);
+  if (acted?.disabled && stays) byId("undo").focus();
   if (acted?.disabled) acted = null;
 }
 
-let acted = null; // what had the keyboard's focus when a target was changed
+let acted = null; // the button with the keyboard's focus by which a target was changed
 
 /* The target whose response is shown: the selected one, or the first. */
 function mapTarget() {
@@ -130,7 +131,8 @@ const nothing = () =>
 async function ofSelected(what, words) {
   if (stage.selected === null) return nothing();
   const called = store.called(stage.selected);
-  acted = reached ? document.activeElement : null;
+  const button = reached ? document.activeElement : null;
+  acted = ["end", "take-back", "remove"].includes(button?.id) ? button : null;
   const taken = await ask({ ...what, target: stage.selected });
   if (taken && !taken.said) panel.say(`${called} ${words}`);
 }

@@ -101,7 +101,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
                 eprintln!("tip: a box is one word: --init 10,20,30,40");
             }
             // What a shell has made of `*.jpg`.
-            if arguments[1..].windows(2).any(|words| words.iter().all(|word| Path::new(word).is_file())) {
+            let is_image = |word: &OsString| crate::media::is_image(Path::new(word)) && Path::new(word).is_file();
+            if error.use_stderr() && arguments[1..].windows(2).any(|words| words.iter().all(is_image)) {
                 eprintln!("tip: give the folder that holds the images");
             }
             return u8::try_from(error.exit_code()).unwrap_or(2);

@@ -101,7 +101,7 @@ pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-pub(super) fn is_image(path: &Path) -> bool {
+pub(crate) fn is_image(path: &Path) -> bool {
     has_extension(path, &EXTENSIONS)
 }
 

@@ -92,7 +92,7 @@ impl Video {
             size: Some(probe.size),
             pixel_aspect: probe.aspect,
             colors: probe.colors.clone(),
-            sound: (!live).then(|| (given.into(), probe.start)),
+            sound: (!live).then(|| (input.path.clone(), probe.start)),
             live,
             inputs: vec![input.path.clone()],
             ..Info::default()
@@ -173,7 +173,7 @@ impl Video {
             };
             filter += &format!(",scale={width}:{height}:flags=area");
         }
-        if self.lenient && demand.side.is_none() {
+        if self.lenient && side.is_none() {
             // A frame of another size has as many bytes, and is left out by itself.
             filter += &format!(",scale={width}:{height}");
         }
@@ -261,6 +261,10 @@ enum Kind {
 
 impl Input {
     fn new(given: &Path) -> Self {
+        // `/dev/fd/3` and the like are other files in a child process.
+        let own = ["/dev/stdin", "/dev/fd", "/proc/self"].iter().any(|own| given.starts_with(own));
+        let real = given.canonicalize().ok().filter(|_| own);
+        let given = real.as_deref().unwrap_or(given);
         let kind = match given.to_str() {
             Some(text) if is_address(text) => Kind::Address,
             Some(text) if text.starts_with("/dev/video") || text.starts_with("/dev/v4l/") => Kind::Camera,
@@ -284,12 +288,7 @@ impl Input {
         let mut path = self.path.clone().into_os_string();
         let before: &[&str] = match self.kind {
             Kind::File => {
-                // The prefix keeps ffmpeg from taking a name with a colon for a protocol. `/dev/fd/3` and the like are
-                // other files in a child process.
-                let own = ["/dev/stdin", "/dev/fd", "/proc/self"].iter().any(|own| self.path.starts_with(own));
-                if let Some(real) = self.path.canonicalize().ok().filter(|_| own) {
-                    path = real.into();
-                }
+                // The prefix keeps ffmpeg from taking a name with a colon for a protocol.
                 path = [OsString::from("file:"), path].into_iter().collect();
                 &[]
             }
@@ -350,7 +349,7 @@ struct Probe {
 
 impl Probe {
     fn new(input: &Input, limits: Limits) -> Result<Self> {
-        let mut entries = "stream=width,height,pix_fmt,color_space,color_primaries,color_transfer,codec_name,sample_aspect_ratio,avg_frame_rate,r_frame_rate,nb_frames,duration,start_time:\
+        let mut entries = "stream=width,height,pix_fmt,color_space,color_primaries,color_transfer,codec_name,sample_aspect_ratio,avg_frame_rate,r_frame_rate,field_order,nb_frames,duration,start_time:\
                        stream_side_data=rotation:format=duration,start_time".to_owned();
         let is_file = input.kind == Kind::File;
         if is_file {
@@ -396,10 +395,14 @@ impl Probe {
         let rate = ratio(text("avg_frame_rate"), '/');
         let duration = video["duration"].as_str().or(answer["format"]["duration"].as_str());
         let duration = duration.and_then(|text| text.parse::<f64>().ok());
-        // A multiple counts the fields of a constant rate, and ticks of milliseconds are no rate.
+        // Of interlaced video a multiple counts fields, and ticks of milliseconds are no rate.
+        let counts_fields = |times: f64| {
+            let is_interlaced = !["", "progressive", "unknown"].contains(&text("field_order"));
+            is_interlaced && times > 1.5 && (times - times.round()).abs() < 0.01
+        };
         let base_rate = ratio(text("r_frame_rate"), '/').filter(|&base| {
-            let times = base / rate.unwrap_or(f64::EPSILON);
-            base <= MAX_BASE_RATE && times > 1.0 && (times - times.round()).abs() > 0.01
+            let times = base / rate.unwrap_or(base);
+            base <= MAX_BASE_RATE && (times > 1.002 || rate.is_none()) && !counts_fields(times)
         });
         let start = |of: &Value| of["start_time"].as_str().and_then(|text| text.parse::<f64>().ok());
         let start = start(video).zip(start(&answer["format"])).map_or(0.0, |(video, file)| (video - file).max(0.0));
@@ -586,7 +589,7 @@ impl Frames {
             false => Ok(form.read(out, demand)?.map(|decoded| (Some(decoded), logs.recv_timeout(LOG_TIMEOUT).ok()))),
         };
         let got = self.process.reading(position as u64, read);
-        if self.begun > 0 && self.read == self.begun {
+        if self.begun > 0 && self.read == self.begun && !self.process.limits.cancel.is_cancelled() {
             let expected = lock(&self.video.times).get(self.begun).copied();
             if !matches!(got, Ok(Some((_, Some(log)))) if log.time == expected) {
                 // Another frame, or none: this file cannot be sought.

@@ -92,6 +92,11 @@ fn a_video_of_constant_rate_keeps_its_frames_and_a_pause_its_length() {
     ffmpeg(&place.path(""), &format!("{clip} {early} -c:v libvpx early.webm"));
     draw(&place, "early.webm", "early.mkv");
     assert_eq!(probed(&place, "early.mkv", "stream=nb_read_frames"), ["15"]);
+    // A pause as long as the rest halves the mean rate.
+    let half = pause.replace("2000", "600");
+    ffmpeg(&place.path(""), &format!("{clip} {half} -c:v libx264 half.mp4"));
+    draw(&place, "half.mp4", "half.mkv");
+    assert_eq!(probed(&place, "half.mkv", "stream=avg_frame_rate")[0], "25/1");
     for name in ["drawn.mp4", "drawn.webm"] {
         draw(&place, "clip.mp4", name);
         assert_eq!(probed(&place, name, "stream=nb_read_frames"), ["15"], "{name}");

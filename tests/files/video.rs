@@ -206,6 +206,24 @@ fn damage_ends_a_video_unless_lenient() {
 }
 
 #[test]
+fn frames_of_another_size_do_not_shift_those_after_them() {
+    let Some(folder) = folder() else { return };
+    let sizes = ["160x120", "80x60", "160x120"];
+    let all = sizes.iter().flat_map(|size| {
+        make(folder.path(), &format!("-f lavfi -i testsrc2=size={size}:rate=25:d=0.2 -c:v mjpeg -f mjpeg part"));
+        std::fs::read(folder.path().join("part")).unwrap()
+    });
+    let path = folder.path().join("sizes.mjpeg");
+    std::fs::write(&path, all.collect::<Vec<_>>()).unwrap();
+    let video = opened(&path, true).unwrap();
+    for side in [None, Some(1920)] {
+        let items = items(video.as_ref(), Demand { side, ..Channels::Luma.into() });
+        let read: Vec<_> = items.iter().filter(|item| item.frame.is_ok()).map(pixels_of).collect();
+        assert_eq!((items.len(), &read[..5]), (15, &read[5..]), "{side:?}");
+    }
+}
+
+#[test]
 fn ffmpeg_ends_with_its_stream() {
     let Some(folder) = folder() else { return };
     make(folder.path(), "-f lavfi -i testsrc2=size=320x240:rate=25:duration=20 -c:v mpeg4 long.mp4");
