@@ -140,15 +140,15 @@ impl LabelledSequence {
         let (first, last) = (span.first - 1, span.last.unwrap_or(info.images.len()));
         let rows = &sequence.rows()[first..last];
         let file_base = info.truth_base.unwrap_or(Base::Zero);
-        let base = base.unwrap_or(file_base);
+        let is_mot = info.truth_path.as_ref().is_some_and(|path| path.ends_with("gt/gt.txt"));
+        let base = base.filter(|_| !is_mot).unwrap_or(file_base);
         let label = |row: &Row| row.numbers().iter().all(|v| v.is_finite()).then(|| base.to_bbox(row.numbers()));
         let truth: Vec<Option<BBox>> = rows.iter().map(|row| row.as_ref().and_then(label)).collect();
         if !truth.iter().skip(1).flatten().any(BBox::is_valid) {
             return Err(wrong("the truth ends with the first frame, so there is nothing to score"));
         }
         // OTB itself says where its sequences begin and end, and targets of MOT come and go.
-        let is_whole =
-            sequence.otb().is_none() && !info.truth_path.as_ref().is_some_and(|path| path.ends_with("gt/gt.txt"));
+        let is_whole = sequence.otb().is_none() && !is_mot;
         if first > 0 && is_whole {
             warnings.push(format!("{name}: the first {first} images have no label and are not evaluated"));
         }
@@ -395,6 +395,12 @@ pub(crate) mod tests {
             assert_eq!((forced.sequences[0].truth[0].unwrap().x, forced.sequences[0].base), (x, base));
             assert!(!forced.sequences[0].attributes.is_empty());
         }
+        // MOT counts from 1 always.
+        fs::create_dir_all(dir.path().join("mot/gt")).unwrap();
+        let mot: Vec<_> = rows(3).iter().zip(1..).map(|(row, frame)| format!("{frame},1,{row},1,1,1")).collect();
+        write_sequence(&dir.path().join("mot"), "img1", 3, "gt/gt.txt", &mot);
+        let mot = Dataset::open(&dir.path().join("mot"), &[], Some(Base::Zero)).unwrap();
+        assert_eq!((mot.sequences[0].truth[0].unwrap().x, mot.sequences[0].base), (4.0, Base::One));
     }
 
     #[test]
