@@ -12,7 +12,7 @@ use crate::cancel::{CancelToken, spawn};
 use crate::export::TargetRecord;
 use crate::frame::Frame;
 use crate::media::{Item, is_pipe};
-use crate::run::{Command, Follower, MAX_TARGETS, Pilot, Session};
+use crate::run::{Command, Follower, MAX_TARGETS, Pilot, Session, word};
 use crate::tracker::check_start;
 
 /// Bytes of the longest line; a longer one is refused.
@@ -26,6 +26,23 @@ const MAX_REFUSALS: usize = 5;
 
 /// The number of a line, and its command or why it is refused.
 type Line = (u64, Result<Command, String>);
+
+/// Where commands come from.
+pub type Input = Box<dyn BufRead + Send>;
+
+/// Opens `path`, or the standard input for `-`.
+///
+/// # Errors
+/// Wrong usage for a missing file.
+pub fn open(path: &Path) -> Result<Input, Failure> {
+    if path == Path::new("-") {
+        return Ok(Box::new(BufReader::new(std::io::stdin())));
+    }
+    // Without a writer of its own, a pipe would end with its first one.
+    let file = OpenOptions::new().read(true).write(is_pipe(path)).open(path);
+    let wrong = |error| Failure::usage(format!("--commands {}: {error}", path.display()));
+    Ok(Box::new(BufReader::new(file.map_err(wrong)?)))
+}
 
 /// Reads commands on a thread of its own and applies them between frames.
 #[derive(Debug)]
@@ -41,20 +58,11 @@ pub struct Control {
 }
 
 impl Control {
-    /// Starts to read `path`, or the standard input for `-`. `quit` is cancelled by the command of that name.
+    /// Starts to read commands. `quit` is cancelled by the command of that name.
     ///
     /// # Errors
-    /// Wrong usage for a missing file.
-    pub fn start(path: &Path, pilot: Pilot, quit: CancelToken) -> Result<Self, Failure> {
-        let input: Box<dyn BufRead + Send> = match path == Path::new("-") {
-            true => Box::new(BufReader::new(std::io::stdin())),
-            false => {
-                // Without a writer of its own, a pipe would end with its first one.
-                let file = OpenOptions::new().read(true).write(is_pipe(path)).open(path);
-                let wrong = |error| Failure::usage(format!("--commands {}: {error}", path.display()));
-                Box::new(BufReader::new(file.map_err(wrong)?))
-            }
-        };
+    /// [`Error`](crate::Error) of the system if there can be no thread.
+    pub fn start(input: Input, pilot: Pilot, quit: CancelToken) -> Result<Self, Failure> {
         let (sender, lines) = sync_channel(MAX_WAITING);
         let read = move || read_lines(input, &sender, &quit);
         spawn("commands", read)?;
@@ -76,8 +84,11 @@ impl Control {
                 checked.map_err(|error| error.to_string()).and(Ok(command))
             });
             let done = done.and_then(|command| match command {
-                Command::Add { id, position: None, bbox } => {
-                    self.add(session, targets, id, item.position, &frame.as_frame(), bbox)
+                Command::Add { id, position: None, bbox, name, class } => {
+                    let id = self.add(session, targets, id, item.position, &frame.as_frame(), bbox)?;
+                    let added = targets.iter_mut().filter(|target| target.id == id);
+                    added.for_each(|target| (target.name, target.class) = (word(name.clone()), word(class.clone())));
+                    Ok(())
                 }
                 Command::Give { target, position: None, bbox } => find(session, targets, target).map(|_| {
                     boxes.entry(target).or_default().push((number, bbox));
@@ -144,7 +155,7 @@ impl Control {
         start: usize,
         frame: &Frame<'_>,
         bbox: BBox,
-    ) -> Result<(), String> {
+    ) -> Result<u32, String> {
         let alive = (0..targets.len()).filter(|&target| session.follower(target).is_some()).count();
         if alive >= MAX_TARGETS {
             return Err(format!("there are {alive} targets, of at most {MAX_TARGETS}: end one first"));
@@ -157,7 +168,7 @@ impl Control {
         self.try_box(frame, bbox)?;
         session.add(self.pilot.clone(), start, bbox);
         targets.push(TargetRecord::new(id, start, bbox));
-        Ok(())
+        Ok(id)
     }
 }
 

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use serde_json::Value;
 
 use super::Failure;
-use super::control::Control;
+use super::control::{Control, Input};
 use super::source::no_frame;
 use super::track::TrackArgs;
 use crate::cancel::CancelToken;
@@ -53,6 +53,7 @@ impl RunConfig<'_> {
         &'f self,
         exports: Exports,
         mut frames: Box<dyn Iterator<Item = Item> + 'f>,
+        commands: Option<Input>,
         progress: &mut Progress,
     ) -> Result<Summary, Failure> {
         let mut session = self.session(|_| self.pilot());
@@ -67,8 +68,8 @@ impl RunConfig<'_> {
         let mut journal = Journal::new(exports, self.source.info(), run);
         journal.repeats = self.has_two_passes();
         let cancel = &self.cancel;
-        let start = |path| Control::start(path, self.pilot(), self.quit.clone());
-        let control = self.args.commands.as_deref().map(start).transpose()?;
+        let start = |input| Control::start(input, self.pilot(), self.quit.clone());
+        let control = commands.map(start).transpose()?;
         let unchecked = Some(&self.targets[..]);
         let late = (self.args.smooth && !self.args.latest && !self.has_two_passes()).then(Late::default);
         let mut writer = Writer { journal, late, progress, control, unchecked, refused: None, last: 0, skipped: 0 };

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use clap::{ArgAction, Args};
 
 use super::Failure;
+use super::control;
 use super::failure::watch_signals;
 use super::outputs::OutputArgs;
 use super::run::{self, Progress, RunConfig};
@@ -95,6 +96,8 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     if args.commands.as_deref() == Some(Path::new("-")) && path == Path::new("-") {
         return Err(Failure::usage("--commands -: the frames come from the standard input; name a pipe"));
     }
+    // Before the frames, or a program that opens the pipe for its commands would wait, and send none.
+    let control = args.commands.as_deref().map(control::open).transpose()?;
     let cancel = watch_signals();
     let options = OpenOptions {
         target: args.target,
@@ -185,7 +188,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         quit,
     };
     let frames = Box::new(first.into_iter().chain(frames));
-    let ended = config.run(exports, frames, &mut progress);
+    let ended = config.run(exports, frames, control, &mut progress);
     progress.finish();
     let summary = ended?;
     if args.quiet == 0 {

@@ -10,6 +10,15 @@ const VERSION: u64 = 1;
 /// Maximum targets at a time.
 pub const MAX_TARGETS: usize = 100;
 
+/// Maximum characters of a name and of a class.
+const MAX_NAME: usize = 100;
+
+/// A name or a class as it is kept: without spaces around it, and none if nothing is left.
+pub fn word(text: Option<String>) -> Option<String> {
+    let text: String = text?.trim().chars().take(MAX_NAME).collect();
+    (!text.is_empty()).then_some(text)
+}
+
 /// A command to a run, or to the controller of a page: `{"do": "give", "target": 1, "bbox": [10, 20, 30, 40]}`.
 ///
 /// The box of a page belongs to the frame on which it was drawn, which may not be the current one.
@@ -27,6 +36,10 @@ pub enum Command {
         /// The box, 0-based.
         #[serde(alias = "box")]
         bbox: BBox,
+        /// Its name.
+        name: Option<String>,
+        /// What it is.
+        class: Option<String>,
     },
     /// Gives a target a new box.
     Give {
@@ -137,12 +150,14 @@ mod tests {
     #[test]
     fn commands_are_parsed_or_refused() {
         let (bbox, position) = (BBox::new(1.0, 2.0, 3.0, 4.0), None);
+        let add = |id, class| Command::Add { id, position, bbox, name: None, class };
         for (text, command) in [
             (r#"{"target":1,"box":[1,2,3,4]}"#, Command::Give { target: 1, position, bbox }),
             (r#"{"target":1,"box":[1,2,3,4],"position":3}"#, Command::Give { target: 1, position: Some(3), bbox }),
             (r#"{"do":"give","target":1,"bbox":[1,2,3,4],"version":1}"#, Command::Give { target: 1, position, bbox }),
-            (r#"{"do":"add","bbox":[1,2,3,4]}"#, Command::Add { id: None, position, bbox }),
-            (r#"{"do":"add","id":7,"bbox":[1,2,3,4]}"#, Command::Add { id: Some(7), position, bbox }),
+            (r#"{"do":"add","bbox":[1,2,3,4]}"#, add(None, None)),
+            (r#"{"do":"add","id":7,"bbox":[1,2,3,4]}"#, add(Some(7), None)),
+            (r#"{"do":"add","id":7,"box":[1,2,3,4],"class":"person"}"#, add(Some(7), Some("person".into()))),
             (r#"{"do":"drop","target":2}"#, Command::End { target: 2, position }),
             (r#"{"do":"end","target":2}"#, Command::End { target: 2, position }),
             (r#"{"do":"quit"}"#, Command::Quit),

@@ -32,7 +32,7 @@ mod offline;
 mod session;
 
 #[cfg(feature = "cli")]
-pub(crate) use command::{Command, MAX_TARGETS};
+pub(crate) use command::{Command, MAX_TARGETS, word};
 #[cfg(feature = "cli")]
 pub(crate) use offline::{Late, OneSided, Passes};
 #[cfg(feature = "cli")]

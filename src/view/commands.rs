@@ -10,14 +10,11 @@ use super::frame_cache::{Checkpoint, Seen};
 use super::state::{Gone, Track, ViewState};
 use crate::bbox::BBox;
 use crate::media::{Item, Wait};
-use crate::run::{Command, MAX_TARGETS};
+use crate::run::{Command, MAX_TARGETS, word};
 use crate::tracker::too_small;
 
 /// How long a command waits for its frame before it must be retried.
 const FRAME_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Maximum letters of a name or a class.
-const MAX_NAME: usize = 100;
 
 /// Multiples of the source's rate.
 const SPEEDS: RangeInclusive<f64> = 0.01..=64.0;
@@ -35,7 +32,13 @@ impl Controller {
             }
             Command::Pick { .. } => return Err("this page asks for no first box: add a target".into()),
             _ if picks => return Err("this page only asks for the first box".into()),
-            Command::Add { id, position, bbox } => self.add(id, position.unwrap_or(shown), bbox)?,
+            Command::Add { id, position, bbox, name, class } => {
+                let target = self.add(id, position.unwrap_or(shown), bbox)?;
+                let (name, class) = (word(name), word(class));
+                if name.is_some() || class.is_some() {
+                    self.shared.change(|state| state.rename(target, name, class));
+                }
+            }
             Command::Give { target, position, bbox } => {
                 self.check_target(target)?;
                 self.give(target, position.unwrap_or(shown), bbox)?;
@@ -62,10 +65,6 @@ impl Controller {
             }
             Command::Name { target, name, class } => {
                 self.check_target(target)?;
-                let word = |word: Option<String>| {
-                    let word = word.map(|word| word.trim().chars().take(MAX_NAME).collect::<String>());
-                    word.filter(|word| !word.is_empty())
-                };
                 self.shared.change(|state| state.rename(target, word(name), word(class)));
             }
             Command::Clip { by } => {
@@ -195,7 +194,7 @@ impl Controller {
         Ok((item, checkpoint, seen))
     }
 
-    fn add(&mut self, id: Option<u32>, position: usize, bbox: BBox) -> Result<(), String> {
+    fn add(&mut self, id: Option<u32>, position: usize, bbox: BBox) -> Result<u32, String> {
         let (count, taken) = self.shared.look(|state| {
             let tracks = &state.tracks;
             (tracks.len(), id.is_some_and(|id| tracks.contains_key(&id)))
@@ -208,7 +207,7 @@ impl Controller {
             Some(id) => id,
             None => self.last_id.checked_add(1).ok_or("there is no higher id: give one")?,
         };
-        self.give(target, position, bbox)
+        self.give(target, position, bbox).map(|()| target)
     }
 
     /// Gives a target, which may be new, a box.

@@ -82,6 +82,10 @@ struct Seat {
     scene: Scene,
 }
 
+fn add(id: Option<u32>, position: Option<usize>, bbox: BBox) -> Command {
+    Command::Add { id, position, bbox, name: None, class: None }
+}
+
 fn seat(live: bool, kept: usize) -> Seat {
     seat_of(if live { Scenery::camera() } else { Scenery::folder() }, kept)
 }
@@ -183,7 +187,7 @@ fn plain(start: usize, bbox: BBox, end: usize) -> Vec<(usize, BBox)> {
 fn corrections_give_what_plain_sessions_give() {
     let seat = seat(false, MAX_CACHE_BYTES);
     let whole = plain(1, seat.truth(1), FRAMES);
-    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
+    seat.command(add(None, Some(1), seat.truth(1)));
     seat.play_to_the_end();
     assert_eq!(seat.found(1), whole);
 
@@ -194,7 +198,7 @@ fn corrections_give_what_plain_sessions_give() {
     seat.command(Command::Give { target: 1, position: Some(15), bbox: moved });
     assert_eq!(seat.found(1), [&whole[..14], &[(15, moved)]].concat());
     // A second target, added on the way, costs the first one nothing.
-    seat.command(Command::Add { id: None, position: Some(10), bbox: seat.truth(10) });
+    seat.command(add(None, Some(10), seat.truth(10)));
     seat.stands_at(10);
     seat.play_to_the_end();
     let corrected = [&whole[..14], &plain(15, moved, FRAMES)].concat();
@@ -231,7 +235,7 @@ fn corrections_give_what_plain_sessions_give() {
     }
     // The next id is above all.
     for id in [Some(5), Some(4), None] {
-        seat.command(Command::Add { id, position: Some(1), bbox: moved });
+        seat.command(add(id, Some(1), moved));
     }
     assert_eq!([4, 5, 6].map(|id| seat.found(id).len()), [1, 1, 1]);
     seat.view.close().unwrap();
@@ -240,7 +244,7 @@ fn corrections_give_what_plain_sessions_give() {
 #[test]
 fn steps_track_and_seeks_do_not() {
     let seat = seat(false, MAX_CACHE_BYTES);
-    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
+    seat.command(add(None, Some(1), seat.truth(1)));
     seat.step(3, 4);
     assert_eq!(seat.found(1), plain(1, seat.truth(1), 4));
     seat.seek(20);
@@ -267,7 +271,7 @@ fn steps_back_show_pictures_and_boxes_are_drawn_in_frames() {
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     assert_eq!(seat.view.shared.look(|state| state.picture.as_ref().unwrap().size()), Some((96, 72)));
     seat.step(10, 12);
-    seat.command(Command::Add { id: None, position: None, bbox: seat.truth(12) });
+    seat.command(add(None, None, seat.truth(12)));
     seat.play_to_the_end();
     assert_eq!(seat.found(1), plain(12, seat.truth(12), FRAMES));
     seat.view.close().unwrap();
@@ -278,7 +282,7 @@ fn the_last_frames_of_a_camera_can_be_corrected() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
     let seat = seat(true, 6 * frame);
     assert!(seat.refused(Command::Seek { position: 9 }).contains("has not come yet"));
-    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
+    seat.command(add(None, Some(1), seat.truth(1)));
     seat.step(20, 20 + 1);
     let oldest = seat.view.shared.look(|state| state.status.oldest);
     assert!(oldest > 10 && oldest <= 18, "{oldest}");
@@ -296,8 +300,8 @@ fn the_last_frames_of_a_camera_can_be_corrected() {
 fn a_target_whose_beginning_is_gone_stops_no_other() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
     let seat = seat(true, 6 * frame);
-    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
-    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
+    seat.command(add(None, Some(1), seat.truth(1)));
+    seat.command(add(None, Some(1), seat.truth(1)));
     seat.step(14, 15);
     // An end and a wrong box. The pieces before them began in a frame that is gone.
     seat.command(Command::End { target: 1, position: Some(15) });
@@ -326,14 +330,14 @@ fn a_target_whose_beginning_is_gone_stops_no_other() {
 #[test]
 fn a_refused_command_changes_nothing() {
     let seat = seat(false, MAX_CACHE_BYTES);
-    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
+    seat.command(add(None, Some(1), seat.truth(1)));
     seat.step(4, 5);
     let before = seat.found(1);
     let bbox = seat.truth(5);
     let outside = BBox::new(5000.0, 0.0, 10.0, 10.0);
     for (command, said) in [
-        (Command::Add { id: None, position: Some(5), bbox: outside }, "outside"),
-        (Command::Add { id: Some(1), position: Some(5), bbox }, "a target 1 already"),
+        (add(None, Some(5), outside), "outside"),
+        (add(Some(1), Some(5), bbox), "a target 1 already"),
         (Command::Give { target: 1, position: Some(5), bbox: outside }, "outside"),
         (Command::Give { target: 1, position: Some(3), bbox: BBox::new(1.0, 1.0, -3.0, 4.0) }, "box 1,1,-3,4"),
         (Command::Give { target: 7, position: Some(5), bbox }, "no target 7"),
@@ -342,9 +346,9 @@ fn a_refused_command_changes_nothing() {
         (Command::TakeBack { target: 1, position: 3 }, "can be taken back"),
         (Command::TakeBack { target: 1, position: 1 }, "can be taken back"),
         (Command::Remove { target: 0 }, "no target 0"),
-        (Command::Add { id: None, position: Some(FRAMES + 1), bbox }, "no frame"),
-        (Command::Add { id: None, position: Some(usize::MAX), bbox }, "no frame"),
-        (Command::Add { id: None, position: Some(0), bbox }, "no frame"),
+        (add(None, Some(FRAMES + 1), bbox), "no frame"),
+        (add(None, Some(usize::MAX), bbox), "no frame"),
+        (add(None, Some(0), bbox), "no frame"),
         (Command::Seek { position: 0 }, "no frame 0"),
         (Command::Seek { position: FRAMES + 1 }, "no frame"),
         (Command::Speed { times: Some(f64::NAN) }, "speed"),
@@ -359,9 +363,9 @@ fn a_refused_command_changes_nothing() {
     assert_eq!(seat.found(1), before);
     seat.stands_at(5);
     for _ in 1..100 {
-        seat.command(Command::Add { id: None, position: Some(5), bbox });
+        seat.command(add(None, Some(5), bbox));
     }
-    assert!(seat.refused(Command::Add { id: None, position: Some(5), bbox }).contains("remove one"));
+    assert!(seat.refused(add(None, Some(5), bbox)).contains("remove one"));
     seat.view.close().unwrap();
 }
 
@@ -412,7 +416,7 @@ fn document(seat: &Seat) -> serde_json::Value {
 fn a_seek_beyond_an_unknown_end_shows_the_last_frame() {
     for beyond in [Command::Seek { position: 99 }, Command::Seek { position: FRAMES + 1 }, Command::Step { by: 200 }] {
         let seat = seat_of(Scenery::video(), 0);
-        seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
+        seat.command(add(None, Some(1), seat.truth(1)));
         seat.command(beyond.clone());
         seat.stands_at(FRAMES);
         let Status { newest, last, oldest, going_to, said, .. } = status(&seat);
@@ -434,7 +438,7 @@ fn a_seek_beyond_an_unknown_end_shows_the_last_frame() {
 fn a_video_that_breaks_off_is_not_complete() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
     let seat = seat_of(Scenery { broken: 12, ..Scenery::video() }, 4 * frame);
-    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
+    seat.command(add(None, Some(1), seat.truth(1)));
     seat.command(Command::Play);
     seat.stands_at(12);
     let Status { last, said, .. } = status(&seat);
@@ -453,7 +457,7 @@ fn a_video_that_breaks_off_is_not_complete() {
 #[test]
 fn playing_at_the_last_frame_tracks_what_a_correction_left_open() {
     let seat = seat(false, MAX_CACHE_BYTES);
-    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
+    seat.command(add(None, Some(1), seat.truth(1)));
     seat.play_to_the_end();
     let moved = seat.truth(20).translated(2.0, 1.0);
     seat.command(Command::Give { target: 1, position: Some(20), bbox: moved });
@@ -482,7 +486,7 @@ fn half_the_speed_takes_twice_as_long() {
 fn a_document_is_complete_once_the_last_frame_is_tracked() {
     let seat = seat_of(Scenery::video(), MAX_CACHE_BYTES);
     let completed = || document(&seat)["summary"]["completed"] == true;
-    seat.command(Command::Add { id: None, position: Some(1), bbox: seat.truth(1) });
+    seat.command(add(None, Some(1), seat.truth(1)));
     seat.step(9, 10);
     assert!(!completed());
     seat.play_to_the_end();
@@ -522,7 +526,7 @@ fn a_cancelled_view_waits_for_no_frame() {
     let seat = seat_with(stop.clone(), source, 0, &[]);
     stop.cancel();
     let begun = Instant::now();
-    let refused = seat.view.command(Command::Add { id: None, position: Some(20), bbox: seat.truth(20) }).unwrap_err();
+    let refused = seat.view.command(add(None, Some(20), seat.truth(20))).unwrap_err();
     assert!(begun.elapsed() < Duration::from_millis(1500), "{refused}");
     seat.view.close().unwrap();
 }
@@ -531,7 +535,7 @@ fn a_cancelled_view_waits_for_no_frame() {
 fn a_box_waits_for_a_frame_far_ahead() {
     let source = Scenery { lasts: |_| Duration::from_millis(100), ..Scenery::video() };
     let seat = seat_of(source, 0);
-    seat.command(Command::Add { id: Some(1), position: Some(28), bbox: seat.truth(28) });
+    seat.command(add(Some(1), Some(28), seat.truth(28)));
     assert_eq!(seat.found(1), [(28, seat.truth(28))]);
     seat.stands_at(28);
     seat.view.close().unwrap();
@@ -565,7 +569,7 @@ fn a_wrong_box_of_a_later_frame_pauses_there_and_can_be_replaced() {
     assert_eq!(seat.found(2), plain(5, seat.truth(5), FRAMES));
     // No frame comes after the end.
     let bbox = seat.truth(1);
-    assert!(seat.refused(Command::Add { id: None, position: Some(FRAMES + 1), bbox }).contains("no frame 31"));
+    assert!(seat.refused(add(None, Some(FRAMES + 1), bbox)).contains("no frame 31"));
     seat.view.close().unwrap();
 }
 
@@ -576,8 +580,8 @@ fn the_shown_frame_takes_a_box_without_another_read() {
     seat.seek(20);
     // The source has moved on; reading frame 20 again would take longer than a command waits.
     let outside = BBox::new(900.0, 0.0, 10.0, 10.0);
-    assert!(seat.refused(Command::Add { id: None, position: Some(28), bbox: outside }).contains("outside"));
-    seat.command(Command::Add { id: None, position: Some(20), bbox: seat.truth(20) });
+    assert!(seat.refused(add(None, Some(28), outside)).contains("outside"));
+    seat.command(add(None, Some(20), seat.truth(20)));
     assert_eq!(seat.found(1), [(20, seat.truth(20))]);
     seat.view.close().unwrap();
 }
@@ -588,7 +592,7 @@ fn refuses_a_box_whose_next_frame_is_gone() {
     let seat = seat(true, 2 * frame);
     seat.step(11, 12);
     assert_eq!(seat.view.shared.look(|state| state.status.oldest), 11);
-    let gone = seat.refused(Command::Add { id: None, position: Some(9), bbox: seat.truth(9) });
+    let gone = seat.refused(add(None, Some(9), seat.truth(9)));
     assert!(gone.contains("frame 9 is gone: give the box in frame 11 or a later one"), "{gone}");
     seat.view.close().unwrap();
 }

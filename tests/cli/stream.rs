@@ -351,6 +351,8 @@ fn commands_add_give_and_drop_targets_between_the_frames_of_a_pipe() {
     command.arg("--json").arg(place.path("run.json")).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let (header, pictures) = frames(&place, 6);
+    // A program may open the pipe for its commands before it sends a frame.
+    drop(fs::File::create(&commands).unwrap());
     let mut frames = fs::File::create(&pipe).unwrap();
     frames.write_all(&header).unwrap();
     // Each time by another writer, as a shell would.
@@ -378,7 +380,7 @@ fn commands_add_give_and_drop_targets_between_the_frames_of_a_pipe() {
     let given = line();
     assert_eq!((what(&given).2, &given["bbox"][0], &line()["id"]), ("initial".into(), &44.0.into(), &2.into()));
     let drops = "{\"do\":\"drop\",\"target\":1}\n{\"do\":\"end\",\"target\":2}\n";
-    say(&("{\"do\":\"add\",\"id\":5,\"box\":[90,60,30,24]}\n".to_owned() + drops));
+    say(&("{\"do\":\"add\",\"id\":5,\"box\":[90,60,30,24],\"class\":\"person\"}\n".to_owned() + drops));
     send(5);
     assert_eq!(what(&line()), (5.into(), 5.into(), "initial".into()));
     say("{\"do\":\"quit\"}\n");
@@ -395,6 +397,7 @@ fn commands_add_give_and_drop_targets_between_the_frames_of_a_pipe() {
         (given, &document["targets"][0]["given"][2]["bbox"]),
         (vec![vec![1, 4, 5], vec![2, 5], vec![5]], &serde_json::Value::Null)
     );
+    assert_eq!((&document["targets"][2]["class"], document["targets"][1].get("class")), (&"person".into(), None));
     place.run("--init-file @run.json -q").assert().success();
     let ids: Vec<_> = document["summary"]["targets"].as_array().unwrap().iter().map(|target| &target["id"]).collect();
     assert_eq!((ids, &document["summary"]["dropped"]), (vec![&1.into(), &2.into(), &5.into()], &0.into()));
