@@ -186,7 +186,7 @@ fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Targets, Fai
         Ok(Ok(labels)) if labels.targets.is_empty() => {
             return Err(Failure::usage(format!("--init-file {shown}: there is no target in it")));
         }
-        Ok(Ok(Labels { targets, document })) => {
+        Ok(Ok(Labels { targets, document, size })) => {
             let mut all = Targets { wanted: targets, named: true, ..Targets::default() };
             if let Some(of) = document {
                 let (width, height) = frame_size(info).unwrap_or_default();
@@ -194,6 +194,10 @@ fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Targets, Fai
                 let other = of.check_source(&SourceRecord { width, height, ..here }).err();
                 all.warning = other.map(|reason| format!("--init-file {shown}: {reason}"));
                 all.parameters = of.parameters;
+            } else if let Some((of, here)) = size.zip(frame_size(info)).filter(|(of, here)| of != here) {
+                let [of, here] = [of, here].map(|(width, height)| format!("{width}x{height}"));
+                all.warning =
+                    Some(format!("--init-file {shown}: its frames are {of} pixels, and those of this one {here}"));
             }
             return Ok(all);
         }
@@ -239,14 +243,18 @@ fn parse_row(line: &str, format: BoxFormat) -> Result<TargetRecord, String> {
     if words.clone().any(|word| word.starts_with('"') && (word.len() < 2 || !word.ends_with('"'))) {
         return Err(format!("`{line}`: a class or name in quotes must have no comma"));
     }
-    let words: Vec<&str> = words.map(|word| word.trim_matches('"')).collect();
+    let unquoted = |word: &str| {
+        let quoted = word.strip_prefix('"').and_then(|word| word.strip_suffix('"'));
+        quoted.map_or_else(|| word.to_owned(), |word| word.replace("\"\"", "\""))
+    };
+    let words: Vec<String> = words.map(unquoted).collect();
     let [id, frame, numbers @ ..] = &words[..] else {
         return Err(format!("`{line}` is not id,frame,x,y,w,h"));
     };
     let (numbers, words) = numbers.split_at(numbers.len().min(4));
     let id = id.parse().map_err(|_| format!("the id `{id}` is not a non-negative integer"))?;
     let bbox = format.to_bbox(parse_numbers(&numbers.join(","))?)?;
-    let word = |place: usize| words.get(place).filter(|word| !word.is_empty()).map(|word| (*word).to_owned());
+    let word = |place: usize| words.get(place).filter(|word| !word.is_empty()).cloned();
     Ok(TargetRecord { class: word(0), name: word(1), ..TargetRecord::new(id, parse_frame(frame)?, bbox) })
 }
 

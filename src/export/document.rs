@@ -28,6 +28,8 @@ pub struct Document {
     pub(crate) named: bool,
     /// What ended the run early.
     error: Option<String>,
+    /// Whether every target is tracked to its end.
+    completed: bool,
 }
 
 /// Its text. Earlier versions have other `targets`, or none.
@@ -59,11 +61,11 @@ impl Document {
     /// The reason why it cannot be read.
     pub fn open(path: &Path, size: Option<(usize, usize)>) -> Wrong<Self> {
         let unknown = "it is not JSON, JSON lines, MOT, COCO, CVAT, Label Studio or the folder of a YOLO dataset";
-        let Labels { targets, document } = Labels::read(path, &[], || size)?.map_err(|_| unknown)?;
+        let Labels { targets, document, size: said } = Labels::read(path, &[], || size)?.map_err(|_| unknown)?;
         if let Some(document) = document {
             return Ok(*document);
         }
-        let (width, height) = size.unwrap_or_default();
+        let (width, height) = size.or(said).unwrap_or_default();
         let mut frames = Vec::new();
         for target in &targets {
             for (frame, bbox) in target.boxes() {
@@ -76,7 +78,7 @@ impl Document {
         frames.sort_by_key(|record| record.index);
         let path = path.to_string_lossy().into();
         let source = SourceRecord { path, start: 1, end: None, frames: None, rate: None, width, height };
-        Ok(Self { source, parameters: json!({}), targets, frames, named: true, error: None })
+        Ok(Self { source, parameters: json!({}), targets, frames, named: true, error: None, completed: false })
     }
 
     /// Reads the text of a document.
@@ -162,9 +164,16 @@ impl Document {
         };
         let named = frames.first().map_or(targets.len() > 1, |frame| frame.id.is_some());
         let error = summary["error"].as_str().map(String::from);
-        let document = Self { source, parameters, targets, frames, named, error };
+        let completed = summary["completed"] == true;
+        let document = Self { source, parameters, targets, frames, named, error, completed };
         document.check()?;
         Ok(document)
+    }
+
+    /// The last frame of the source, if the run was completed and reached the frame that the source announces as the last.
+    pub(crate) fn known_end(&self) -> Option<usize> {
+        let last = self.frames.iter().map(|record| record.index).max();
+        last.filter(|_| self.completed && last == self.source.frames)
     }
 
     /// Whether it is of this source.

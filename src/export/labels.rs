@@ -28,6 +28,8 @@ pub struct Labels {
     pub targets: Vec<TargetRecord>,
     /// The document that they are from.
     pub document: Option<Box<Document>>,
+    /// Width and height of the frames, if COCO or CVAT say them.
+    pub size: Option<(usize, usize)>,
 }
 
 /// What is wrong with labels.
@@ -46,11 +48,12 @@ impl Labels {
         size: impl FnOnce() -> Option<(usize, usize)>,
     ) -> Wrong<Result<Self, String>> {
         let sized = |shares: &dyn Fn(f64) -> Wrong<Vec<Found>>| {
-            let (width, height) = size().ok_or("its boxes are shares of the frame's size: give that size")?;
+            let (width, height) =
+                size().ok_or("its boxes are shares of the frame's size: give `size`, its width and height")?;
             let (width, height) = (width as f64, height as f64);
             let mut targets = gather(shares(width / height)?)?;
             targets.iter_mut().for_each(|target| target.scale(width, height));
-            Ok(Ok(Self { targets, document: None }))
+            Ok(Ok(Self { targets, ..Self::default() }))
         };
         if path.is_dir() {
             return sized(&|_| yolo(path, images));
@@ -60,6 +63,7 @@ impl Labels {
             _ => error.to_string(),
         })?;
         let text = whole.trim_start_matches('\u{feff}').trim();
+        let mut frame_size = None;
         let found = match text.chars().next() {
             Some('{' | '[') => {
                 let values = serde_json::Deserializer::from_str(text).into_iter();
@@ -67,22 +71,27 @@ impl Labels {
                 match values.first() {
                     Some(one) if values.len() == 1 && one.get("schema").is_some() => {
                         let document = Box::new(Document::parse(values.remove(0))?);
-                        return Ok(Ok(Self { targets: document.targets.clone(), document: Some(document) }));
+                        let targets = document.targets.clone();
+                        return Ok(Ok(Self { targets, document: Some(document), size: None }));
                     }
-                    Some(one) if one.get("images").is_some() => coco(one, images),
+                    Some(one) if one.get("images").is_some() => {
+                        let image = &one["images"][0];
+                        frame_size = number(&image["width"]).zip(number(&image["height"]));
+                        coco(one, images)
+                    }
                     Some(one) if one.pointer("/0/data").is_some() => {
                         return sized(&|aspect| label_studio(&one[0], aspect));
                     }
                     _ => lines(values),
                 }
             }
-            Some('<') => cvat_xml(text),
+            Some('<') => cvat_xml(text, &mut frame_size),
             _ => match mot(text) {
                 Some(found) => found,
                 None => return Ok(Err(whole)),
             },
         };
-        Ok(Ok(Self { targets: gather(found?)?, document: None }))
+        Ok(Ok(Self { targets: gather(found?)?, document: None, size: frame_size }))
     }
 }
 
@@ -239,10 +248,16 @@ fn coco(document: &Value, images: &[PathBuf]) -> Wrong<Vec<Found>> {
     list("annotations")?.iter().map(annotation).collect()
 }
 
-fn cvat_xml(text: &str) -> Wrong<Vec<Found>> {
+fn cvat_xml(text: &str, size: &mut Option<(usize, usize)>) -> Wrong<Vec<Found>> {
     let document = roxmltree::Document::parse(text).map_err(|error| format!("it is not XML of CVAT: {error}"))?;
     // In a file that CVAT has written, a person may have changed any keyframe.
     let by_cvat = document.descendants().any(|node| node.has_tag_name("dumped"));
+    let original = document.descendants().find(|node| node.has_tag_name("original_size"));
+    let side = |name: &str| {
+        let node = original?.children().find(|node| node.has_tag_name(name));
+        node?.text()?.trim().parse().ok()
+    };
+    *size = side("width").zip(side("height"));
     let mut all = Vec::new();
     let tracks: Vec<_> = document.descendants().filter(|node| node.has_tag_name("track")).collect();
     if tracks.is_empty() && document.descendants().any(|node| node.has_tag_name("image")) {

@@ -12,7 +12,7 @@ const OUTPUTS: &str = "--json @o.json --jsonl @o.jsonl --mot @o.txt --coco @coco
 /// Two targets, the first of which is corrected.
 fn labelled(frames: usize) -> Place {
     let place = place(frames);
-    let rows = "id,frame,x,y,w,h,class,name\n3,1,40,30,24,32,car,Anna & co\n3,7,44,33,24,32\n5,2,100,60,30,24,dog\n";
+    let rows = "id,frame,x,y,w,h,class,name\n3,1,40,30,24,32,car,\"Anna \"\"A\"\", & co\"\n3,7,44,33,24,32\n5,2,100,60,30,24,dog\n";
     std::fs::write(place.path("given.csv"), rows).unwrap();
     let line = format!("--init-file @given.csv {OUTPUTS} --preset paper -q");
     place.run(&line).assert().success();
@@ -63,8 +63,17 @@ fn every_format_takes_the_given_boxes_up_again() {
             assert_eq!(words("class"), ["car", "dog"], "{file}");
         }
         if ["o.json", "coco.json", "o.xml", "ls.json"].contains(&file) {
-            assert_eq!(words("name"), [json!("Anna & co"), Value::Null], "{file}");
+            assert_eq!(words("name"), [json!("Anna \"A\", & co"), Value::Null], "{file}");
         }
+    }
+    // Labels of frames of another size, as of a smaller copy.
+    for (file, own, other) in
+        [("coco.json", "\"width\":160", "\"width\":320"), ("o.xml", "<width>160</width>", "<width>320</width>")]
+    {
+        let changed = place.read(file).replace(own, other);
+        std::fs::write(place.path(file), changed).unwrap();
+        let run = place.run(&format!("--init-file @{file} --preset paper --end 2")).assert().success();
+        run.stderr(contains("its frames are 320x120 pixels, and those of this one 160x120"));
     }
     // Frames that COCO and YOLO name.
     assert_eq!(place.visible("yolo/images").len(), 12);
