@@ -208,13 +208,16 @@ fn serve(
     for warning in warnings.iter().filter(|_| args.quiet == 0) {
         let _ = writeln!(err, "warning: {warning}");
     }
+    let known_end = session.as_ref().and_then(|(session, _)| session.known_end());
     let (targets, frames, named) = match session {
         Some((session, _)) if initial.is_empty() => (session.targets, session.frames, session.named),
         _ => (initial, Vec::new(), args.targets.init_file.is_some()),
     };
     let demand = Demand { color: true, ..resolved.params.channels().into() };
+    let mut cache = FrameCache::new(Arc::clone(&source), span, demand, MAX_CACHE_BYTES);
+    cache.last = cache.last.or(known_end);
     let setup = Setup {
-        cache: FrameCache::new(Arc::clone(&source), span, demand, MAX_CACHE_BYTES),
+        cache,
         path,
         preset: resolved.preset,
         params: resolved.params,

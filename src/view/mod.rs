@@ -136,7 +136,7 @@ impl View {
             clip,
             pick,
             first: span.first,
-            last: span.last,
+            last: cache.last,
             expected_last: info.length.or(info.expected_length),
             live: info.live,
             oldest: span.first,

@@ -42,6 +42,22 @@ fn given() -> Value {
 }
 
 #[test]
+fn a_video_that_was_followed_to_its_end_is_complete_when_it_is_opened_again() {
+    let place = place(1);
+    if !crate::ffmpeg::ffmpeg(&place.path(""), "-f lavfi -i testsrc2=size=160x120:rate=25:d=0.4 -c:v libx264 a.mp4") {
+        return;
+    }
+    let clip = place.path("a.mp4");
+    run([clip.clone()]).args(["--init", "40,30,24,32", "-q", "--json"]).arg(place.path("work.json")).assert().success();
+    let mut command = crate::helper::interruptible();
+    command.args(["view", "--port", "0", "--session"]).arg(place.path("work.json")).arg(clip);
+    let served = crate::served::started(&mut command, "view: ");
+    served.stands_at(1);
+    let found: Value = serde_json::from_slice(&served.get("/result.json").body).unwrap();
+    assert_eq!(found["summary"]["completed"], true);
+}
+
+#[test]
 fn a_session_is_saved_opened_again_and_continued_by_the_command_line() {
     let place = place(12);
     let served = worked_on(&place);
