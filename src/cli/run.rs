@@ -287,16 +287,11 @@ impl Watch<Pilot> for Writer<'_, '_> {
 
 /// The summary of a run for a person. `has_truth` says whether the first frame has a true box.
 pub fn text(info: &Info, summary: &Summary, took: Duration, has_truth: bool) -> String {
-    let rate = |fps: Option<f64>| fps.map_or("-".into(), |fps| format!("{fps:.0}"));
-    let mut text = format!(
-        "{}: {} frames in {:.2} s; tracking alone {} frames/s, decoding alone {} frames/s\n  states: {}",
-        info.name,
-        summary.frames,
-        took.as_secs_f64(),
-        rate(summary.fps),
-        rate(summary.decode_fps),
-        states(&summary.states, summary.mean_confidence)
-    );
+    let mut text = format!("{}: {} frames in {:.2} s", info.name, summary.frames, took.as_secs_f64());
+    for (what, fps) in [("tracking", summary.fps), ("decoding", summary.decode_fps)] {
+        text += &fps.map_or(String::new(), |fps| format!("; {what} alone {fps:.0} frames/s"));
+    }
+    text += &format!("\n  states: {}", states(&summary.states, summary.mean_confidence));
     if let Some(psr) = summary.mean_psr {
         text += &format!("; mean PSR {psr:.1}");
     }

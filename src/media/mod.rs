@@ -16,7 +16,9 @@ mod yuv;
 
 #[cfg(feature = "synth")]
 pub(crate) use images::demanded;
-pub(crate) use images::{INDEX, file_name, is_image, list};
+#[cfg(feature = "cli")]
+pub(crate) use images::is_image;
+pub(crate) use images::{INDEX, file_name, list};
 pub use images::{Images, decode, decode_bytes};
 pub use open::{OpenOptions, Truth, open};
 #[cfg(feature = "cli")]
