@@ -173,7 +173,7 @@ impl Document {
     /// The last frame of the source, if the run was completed and reached the frame that the source announces as the last.
     pub(crate) fn known_end(&self) -> Option<usize> {
         let last = self.frames.iter().map(|record| record.index).max();
-        last.filter(|_| self.completed && last == self.source.frames)
+        last.filter(|_| self.completed && self.source.end.is_none() && last == self.source.frames)
     }
 
     /// Whether it is of this source.

@@ -91,7 +91,7 @@ impl Labels {
                 None => return Ok(Err(whole)),
             },
         };
-        Ok(Ok(Self { targets: gather(found?)?, document: None, size: frame_size }))
+        Ok(Ok(Self { targets: gather(found?)?, document: None, size: frame_size.filter(|size| *size != (0, 0)) }))
     }
 }
 
