@@ -34,10 +34,7 @@ impl Controller {
             _ if picks => return Err("this page only asks for the first box".into()),
             Command::Add { id, position, bbox, name, class } => {
                 let target = self.add(id, position.unwrap_or(shown), bbox)?;
-                let (name, class) = (word(name), word(class));
-                if name.is_some() || class.is_some() {
-                    self.shared.change(|state| state.rename(target, name, class));
-                }
+                self.shared.change(|state| state.label(target, word(name), word(class)));
             }
             Command::Give { target, position, bbox } => {
                 self.check_target(target)?;

@@ -159,10 +159,16 @@ impl ViewState {
 
     /// Sets the name and the class of a target.
     pub fn rename(&mut self, target: u32, name: Option<String>, class: Option<String>) {
-        if let Some(track) = self.tracks.get_mut(&target) {
-            let before = track.bare();
-            (track.name, track.class) = (name, class);
+        if let Some(before) = self.tracks.get(&target).map(Track::bare) {
+            self.label(target, name, class);
             self.remember(target, Some(before), 0..0, BTreeMap::new());
+        }
+    }
+
+    /// Names a target that was just added, which is undone with it.
+    pub fn label(&mut self, target: u32, name: Option<String>, class: Option<String>) {
+        if let Some(track) = self.tracks.get_mut(&target) {
+            (track.name, track.class) = (name, class);
         }
     }
 

@@ -251,7 +251,10 @@ fn every_change_can_be_undone() {
     });
     step(&mut state, &|state| _ = state.change(1, |track| track.end(8)));
     step(&mut state, &|state| state.rename(1, Some("Anna".into()), None));
-    step(&mut state, &|state| _ = state.give(2, bbox(3.0), record(3, 3.0)));
+    step(&mut state, &|state| {
+        state.give(2, bbox(3.0), record(3, 3.0));
+        state.label(2, Some("Bob".into()), None);
+    });
     step(&mut state, &|state| state.remove(1));
     let last = before.len() - 1;
     assert_eq!(before[last], seen(&state));
