@@ -10,6 +10,12 @@ pub fn csv_line(cells: &[impl AsRef<str>]) -> String {
     cells.join(",") + "\n"
 }
 
+/// A cell of such a row as it was.
+pub fn unquoted(cell: &str) -> String {
+    let quoted = cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"'));
+    quoted.map_or_else(|| cell.to_owned(), |cell| cell.replace("\"\"", "\""))
+}
+
 /// Text as it may stand in HTML and XML, in attributes too. Characters that XML does not have become U+FFFD.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());

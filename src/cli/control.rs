@@ -85,9 +85,10 @@ impl Control {
             });
             let done = done.and_then(|command| match command {
                 Command::Add { id, position: None, bbox, name, class } => {
-                    let id = self.add(session, targets, id, item.position, &frame.as_frame(), bbox)?;
-                    let added = targets.iter_mut().filter(|target| target.id == id);
-                    added.for_each(|target| (target.name, target.class) = (word(name.clone()), word(class.clone())));
+                    self.add(session, targets, id, item.position, &frame.as_frame(), bbox)?;
+                    if let Some(added) = targets.last_mut() {
+                        (added.name, added.class) = (word(name), word(class));
+                    }
                     Ok(())
                 }
                 Command::Give { target, position: None, bbox } => find(session, targets, target).map(|_| {
@@ -155,7 +156,7 @@ impl Control {
         start: usize,
         frame: &Frame<'_>,
         bbox: BBox,
-    ) -> Result<u32, String> {
+    ) -> Result<(), String> {
         let alive = (0..targets.len()).filter(|&target| session.follower(target).is_some()).count();
         if alive >= MAX_TARGETS {
             return Err(format!("there are {alive} targets, of at most {MAX_TARGETS}: end one first"));
@@ -168,7 +169,7 @@ impl Control {
         self.try_box(frame, bbox)?;
         session.add(self.pilot.clone(), start, bbox);
         targets.push(TargetRecord::new(id, start, bbox));
-        Ok(id)
+        Ok(())
     }
 }
 

@@ -10,9 +10,10 @@ use serde_json::Value;
 use super::Failure;
 use super::settings::{Resolved, SettingsArgs};
 use crate::bbox::BBox;
-use crate::export::{Labels, SourceRecord, TargetRecord};
+use crate::export::{Labels, SourceRecord, TargetRecord, other_size};
 use crate::frame::Channels;
 use crate::media::{Info, Span, decode};
+use crate::text::unquoted;
 
 /// Boxes that are given.
 #[derive(Debug, Args)]
@@ -194,10 +195,8 @@ fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Targets, Fai
                 let other = of.check_source(&SourceRecord { width, height, ..here }).err();
                 all.warning = other.map(|reason| format!("--init-file {shown}: {reason}"));
                 all.parameters = of.parameters;
-            } else if let Some((of, here)) = size.zip(frame_size(info)).filter(|(of, here)| of != here) {
-                let [of, here] = [of, here].map(|(width, height)| format!("{width}x{height}"));
-                all.warning =
-                    Some(format!("--init-file {shown}: its frames are {of} pixels, and those of this one {here}"));
+            } else if let Some((of, here)) = size.zip(frame_size(info)) {
+                all.warning = other_size(of, here).map(|reason| format!("--init-file {shown}: {reason}"));
             }
             return Ok(all);
         }
@@ -243,10 +242,6 @@ fn parse_row(line: &str, format: BoxFormat) -> Result<TargetRecord, String> {
     if words.clone().any(|word| word.starts_with('"') && (word.len() < 2 || !word.ends_with('"'))) {
         return Err(format!("`{line}`: a class or name in quotes must have no comma"));
     }
-    let unquoted = |word: &str| {
-        let quoted = word.strip_prefix('"').and_then(|word| word.strip_suffix('"'));
-        quoted.map_or_else(|| word.to_owned(), |word| word.replace("\"\"", "\""))
-    };
     let words: Vec<String> = words.map(unquoted).collect();
     let [id, frame, numbers @ ..] = &words[..] else {
         return Err(format!("`{line}` is not id,frame,x,y,w,h"));

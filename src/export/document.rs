@@ -44,6 +44,12 @@ struct Stored {
     summary: Value,
 }
 
+/// How two widths and heights of frames differ; 0 is unknown.
+pub(crate) fn other_size(own: (usize, usize), here: (usize, usize)) -> Option<String> {
+    let differ = own != here && own != (0, 0) && here != (0, 0);
+    differ.then(|| format!("its frames are {}x{} pixels, and those of this one {}x{}", own.0, own.1, here.0, here.1))
+}
+
 impl Document {
     /// Reads a document of any version.
     ///
@@ -184,13 +190,10 @@ impl Document {
         let name = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
         let (own, other) = (&self.source, source);
         let frames = own.frames.zip(other.frames).filter(|(own, other)| own != other);
-        let size = |source: &SourceRecord| Some((source.width, source.height)).filter(|size| *size != (0, 0));
-        let sizes = size(own).zip(size(other)).filter(|(own, other)| own != other);
+        let sizes = other_size((own.width, own.height), (other.width, other.height));
         let differs = match (frames, sizes) {
             (Some((own, other)), _) => format!("it has {own} frames, and this one {other}"),
-            (_, Some((own, other))) => {
-                format!("its frames are {}x{}, and those of this one {}x{} pixels", own.0, own.1, other.0, other.1)
-            }
+            (_, Some(reason)) => reason,
             _ if name(&own.path) != name(&other.path) => {
                 "if it only has another name, change `source.path` in the session".into()
             }

@@ -20,7 +20,11 @@ use super::yolo::TRACKS;
 use crate::bbox::BBox;
 use crate::error::Error;
 use crate::media::annotation::{Annotations, Base, Entry};
+use crate::text::unquoted;
 use crate::tracker::State;
+
+/// Width and height.
+type Size = (usize, usize);
 
 /// Targets of a file.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +33,7 @@ pub struct Labels {
     /// The document that they are from.
     pub document: Option<Box<Document>>,
     /// Width and height of the frames, if COCO or CVAT say them.
-    pub size: Option<(usize, usize)>,
+    pub size: Option<Size>,
 }
 
 /// What is wrong with labels.
@@ -49,7 +53,7 @@ impl Labels {
     ) -> Wrong<Result<Self, String>> {
         let sized = |shares: &dyn Fn(f64) -> Wrong<Vec<Found>>| {
             let (width, height) =
-                size().ok_or("its boxes are shares of the frame's size: give `size`, its width and height")?;
+                size().ok_or("its boxes are shares of the frame's size: give that size, width and height")?;
             let (width, height) = (width as f64, height as f64);
             let mut targets = gather(shares(width / height)?)?;
             targets.iter_mut().for_each(|target| target.scale(width, height));
@@ -85,13 +89,16 @@ impl Labels {
                     _ => lines(values),
                 }
             }
-            Some('<') => cvat_xml(text, &mut frame_size),
+            Some('<') => cvat_xml(text).map(|(found, size)| {
+                frame_size = size;
+                found
+            }),
             _ => match mot(text) {
                 Some(found) => found,
                 None => return Ok(Err(whole)),
             },
         };
-        Ok(Ok(Self { targets: gather(found?)?, document: None, size: frame_size.filter(|size| *size != (0, 0)) }))
+        Ok(Ok(Self { targets: gather(found?)?, document: None, size: frame_size }))
     }
 }
 
@@ -248,7 +255,8 @@ fn coco(document: &Value, images: &[PathBuf]) -> Wrong<Vec<Found>> {
     list("annotations")?.iter().map(annotation).collect()
 }
 
-fn cvat_xml(text: &str, size: &mut Option<(usize, usize)>) -> Wrong<Vec<Found>> {
+/// The boxes, and width and height of the frames.
+fn cvat_xml(text: &str) -> Wrong<(Vec<Found>, Option<Size>)> {
     let document = roxmltree::Document::parse(text).map_err(|error| format!("it is not XML of CVAT: {error}"))?;
     // In a file that CVAT has written, a person may have changed any keyframe.
     let by_cvat = document.descendants().any(|node| node.has_tag_name("dumped"));
@@ -257,7 +265,6 @@ fn cvat_xml(text: &str, size: &mut Option<(usize, usize)>) -> Wrong<Vec<Found>> 
         let node = original?.children().find(|node| node.has_tag_name(name));
         node?.text()?.trim().parse().ok()
     };
-    *size = side("width").zip(side("height"));
     let mut all = Vec::new();
     let tracks: Vec<_> = document.descendants().filter(|node| node.has_tag_name("track")).collect();
     if tracks.is_empty() && document.descendants().any(|node| node.has_tag_name("image")) {
@@ -288,7 +295,7 @@ fn cvat_xml(text: &str, size: &mut Option<(usize, usize)>) -> Wrong<Vec<Found>> 
             all.push(Found { id, frame: number("frame")? as usize + 1, bbox, given, class, name });
         }
     }
-    Ok(all)
+    Ok((all, side("width").zip(side("height"))))
 }
 
 /// The boxes of a task, as shares of frames whose width is `aspect` times their height.
@@ -399,10 +406,8 @@ fn tracks(text: &str) -> Wrong<BTreeMap<String, Vec<(Found, Label)>>> {
         let [label, given, id, frame, file] = words[..] else { return Err(wrong()) };
         let numbers = (id.parse(), frame.parse(), Label::parse(label));
         let (Ok(id), Ok(frame), Some(label)) = numbers else { return Err(wrong()) };
-        let quoted = file.strip_prefix('"').and_then(|file| file.strip_suffix('"'));
-        let file = quoted.map_or_else(|| file.to_owned(), |file| file.replace("\"\"", "\""));
         let found = Found { id, frame, given: given == "true", bbox: Some(label.bbox()), ..Found::default() };
-        tracks.entry(file).or_default().push((found, label));
+        tracks.entry(unquoted(file)).or_default().push((found, label));
     }
     Ok(tracks)
 }

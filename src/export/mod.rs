@@ -42,6 +42,7 @@ use std::path::Path;
 pub use self::coco::Coco;
 pub use self::cvat::Cvat;
 pub use self::document::Document;
+pub(crate) use self::document::other_size;
 pub use self::drawing::range;
 pub use self::effects::{Hidden, Veil};
 pub use self::explain::Replay;

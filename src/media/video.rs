@@ -263,7 +263,7 @@ impl Input {
     fn new(given: &Path) -> Self {
         // `/dev/fd/3` and the like are other files in a child process.
         let own = ["/dev/stdin", "/dev/fd", "/proc/self"].iter().any(|own| given.starts_with(own));
-        let real = given.canonicalize().ok().filter(|_| own);
+        let real = if own { given.canonicalize().ok() } else { None };
         let given = real.as_deref().unwrap_or(given);
         let kind = match given.to_str() {
             Some(text) if is_address(text) => Kind::Address,
@@ -396,14 +396,13 @@ impl Probe {
         let duration = video["duration"].as_str().or(answer["format"]["duration"].as_str());
         let duration = duration.and_then(|text| text.parse::<f64>().ok());
         // Of interlaced video a multiple counts fields, and ticks of milliseconds are no rate.
-        let counts_fields = |times: f64| {
-            let is_interlaced = !["", "progressive", "unknown"].contains(&text("field_order"));
-            is_interlaced && times > 1.5 && (times - times.round()).abs() < 0.01
+        let is_interlaced = !["", "progressive", "unknown"].contains(&text("field_order"));
+        let is_higher = |times: f64| {
+            let counts_fields = is_interlaced && times > 1.5 && (times - times.round()).abs() < 0.01;
+            times > 1.002 && !counts_fields
         };
-        let base_rate = ratio(text("r_frame_rate"), '/').filter(|&base| {
-            let times = base / rate.unwrap_or(base);
-            base <= MAX_BASE_RATE && (times > 1.002 || rate.is_none()) && !counts_fields(times)
-        });
+        let base_rate = ratio(text("r_frame_rate"), '/')
+            .filter(|&base| base <= MAX_BASE_RATE && rate.is_none_or(|rate| is_higher(base / rate)));
         let start = |of: &Value| of["start_time"].as_str().and_then(|text| text.parse::<f64>().ok());
         let start = start(video).zip(start(&answer["format"])).map_or(0.0, |(video, file)| (video - file).max(0.0));
         let by_rate = rate.zip(duration).map(|(rate, duration)| (rate * duration).round() as usize);

@@ -1,5 +1,6 @@
 //! Frames by position, and the latest trackers of each target.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -192,11 +193,16 @@ impl FrameCache {
 
     /// Keeps the picture that was shown before `position`, so that the way back does not decode its frame again.
     pub fn remember(&self, before: &Picture, position: usize) {
-        if let Some(picture) = before.encoded().filter(|_| self.is_video()) {
-            let mut known = lock(&self.pictures);
-            known.entry(picture.position).or_insert_with(|| Arc::new(picture));
-            keep_near(&mut known, position);
+        if !self.is_video() {
+            return;
         }
+        let mut known = lock(&self.pictures);
+        if let Entry::Vacant(place) = known.entry(before.position)
+            && let Some(picture) = before.encoded()
+        {
+            place.insert(Arc::new(picture));
+        }
+        keep_near(&mut known, position);
     }
 
     /// Whether earlier frames can be read again, but only from a keyframe on.
