@@ -40,8 +40,12 @@ def main():
     x, y = load_digits(return_X_y=True)
     x, gamma = x / 16, 1 / (x.shape[1] * SIGMA**2)
     pairs = {
-        "kernel PCA, 8 components": [KernelPCA(8), TheirPCA(8, kernel="rbf", gamma=gamma, eigen_solver="dense")],
-        "kernel PCA, 100 components": [KernelPCA(100), TheirPCA(100, kernel="rbf", gamma=gamma, eigen_solver="dense")],
+        f"kernel PCA, {count} components": [
+            KernelPCA(count),
+            TheirPCA(count, kernel="rbf", gamma=gamma, eigen_solver="dense"),
+        ]
+        for count in (8, 100, 200, 500, 1796)
+    } | {
         "kernel ridge": [KernelRidge(0.01, bias=False), TheirRidge(alpha=0.01, kernel="rbf", gamma=gamma)],
         "SVM": [SVM(10, balance=False), SVC(C=10, gamma=gamma)],
     }

@@ -1,24 +1,15 @@
-//! Factorisations of Gram matrices: Cholesky with jitter, pivoted Cholesky, eigenvectors.
+//! Factorisations of Gram matrices: Cholesky with jitter, pivoted Cholesky.
 //!
 //! Gram matrices of neighbouring windows have condition numbers of a million and more and are often singular, so
 //! everything here is in double precision and handles missing ranks.
 
-use nalgebra::{Cholesky, DMatrix, DVector, Dyn, SymmetricEigen};
+use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
 use crate::cancel;
 use crate::error::{Error, Result};
 
-/// Steps of the implicit QR iteration for one eigenproblem before it is given up.
-const MAX_EIGEN_STEPS: usize = 100_000;
-
 /// Rows and columns of a block: products of blocks do almost all of the arithmetic of larger matrices.
 const BLOCK: usize = 128;
-
-/// Columns of a block of a Krylov space.
-const KRYLOV_BLOCK: usize = 16;
-
-/// Residual of a leading eigenvector, relative to the largest eigenvalue in magnitude.
-const EIGEN_RESIDUAL: f64 = 1e-12;
 
 /// The Cholesky factor of a symmetric matrix that is positive definite up to rounding.
 ///
@@ -61,7 +52,7 @@ fn blocked_cholesky(mut matrix: DMatrix<f64>) -> Result<Option<Cholesky<f64, Dyn
 }
 
 /// The inverse of a lower triangular matrix with a positive diagonal.
-fn inverse_lower(lower: &DMatrix<f64>) -> DMatrix<f64> {
+pub fn inverse_lower(lower: &DMatrix<f64>) -> DMatrix<f64> {
     let n = lower.nrows();
     let mut inverse = DMatrix::identity(n, n);
     for k in (0..n).step_by(BLOCK) {
@@ -182,86 +173,11 @@ impl PivotedCholesky {
     }
 }
 
-/// Eigenvalues of a symmetric matrix, largest first, with their unit eigenvectors as columns in the same order.
-///
-/// # Errors
-/// [`Error::Gram`] if an entry is not finite or the iteration does not converge.
-pub fn symmetric_eigen(matrix: DMatrix<f64>) -> Result<(DVector<f64>, DMatrix<f64>)> {
-    if matrix.iter().any(|v| !v.is_finite()) {
-        return Err(Error::Gram { reason: "has entries too large to be multiplied".into() });
-    }
-    let n = matrix.nrows();
-    if n == 0 {
-        return Ok((DVector::zeros(0), matrix));
-    }
-    let symmetric = (&matrix + matrix.transpose()) * 0.5;
-    let eigen = SymmetricEigen::try_new(symmetric, f64::EPSILON, MAX_EIGEN_STEPS.max(100 * n))
-        .ok_or_else(|| Error::Gram { reason: "has eigenvalues that cannot be computed".into() })?;
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| eigen.eigenvalues[j].total_cmp(&eigen.eigenvalues[i]));
-    let values = DVector::from_iterator(n, order.iter().map(|&i| eigen.eigenvalues[i]));
-    Ok((values, eigen.eigenvectors.select_columns(&order)))
-}
-
-/// As [`symmetric_eigen`], the `count` largest at most.
-///
-/// A block Krylov space that is kept orthogonal (Golub & Underwood 1977) grows until the residuals vanish. Where that
-/// would take a large share of all dimensions, all eigenvectors are computed.
-pub fn leading_eigen(matrix: DMatrix<f64>, count: usize) -> Result<(DVector<f64>, DMatrix<f64>)> {
-    let n = matrix.nrows();
-    let most = if n > 2 * BLOCK && matrix.iter().all(|v| v.is_finite()) { n / 2 } else { 0 };
-    let mut seed = 1u64;
-    let mut block = DMatrix::from_fn(n, KRYLOV_BLOCK.min(n), |_, _| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
-    });
-    let (mut basis, mut images) = (DMatrix::zeros(n, most), DMatrix::zeros(n, most));
-    let (mut size, mut next_check) = (0, count + 2 * KRYLOV_BLOCK);
-    while size + block.ncols() < most {
-        cancel::check()?;
-        let known = basis.columns(0, size);
-        // The second time for what rounding has left.
-        for _ in 0..2 {
-            block -= known * (known.transpose() * &block);
-            block = block.qr().q();
-        }
-        basis.columns_mut(size, block.ncols()).copy_from(&block);
-        block = &matrix * block;
-        images.columns_mut(size, block.ncols()).copy_from(&block);
-        size += block.ncols();
-        if size >= next_check {
-            let (basis, images) = (basis.columns(0, size), images.columns(0, size));
-            let (values, vectors) = symmetric_eigen(basis.transpose() * images)?;
-            let (leading, vectors) = (values.rows(0, count).into_owned(), vectors.columns(0, count));
-            let found = basis * vectors;
-            let residual = images * vectors - &found * DMatrix::from_diagonal(&leading);
-            if residual.amax() <= EIGEN_RESIDUAL * values.amax() {
-                return Ok((leading, found));
-            }
-            next_check = size + size / 4;
-        }
-    }
-    let (values, vectors) = symmetric_eigen(matrix)?;
-    let count = count.min(n);
-    Ok((values.rows(0, count).into_owned(), vectors.columns(0, count).into_owned()))
-}
-
-/// Solves `A v = l B v` for symmetric `A` and positive definite `B`: the `count` largest values at most, largest first,
-/// vectors with `vᵀ B v = 1`.
-///
-/// # Errors
-/// [`Error::Gram`] if `B` is not positive definite or the iteration does not converge.
-pub fn generalised_eigen(a: &DMatrix<f64>, b: DMatrix<f64>, count: usize) -> Result<(DVector<f64>, DMatrix<f64>)> {
-    let half = inverse_lower(&cholesky((&b + b.transpose()) * 0.5)?.unpack());
-    let (values, vectors) = leading_eigen(&half * a * half.transpose(), count)?;
-    Ok((values, half.transpose() * vectors))
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn random(n: usize, m: usize, seed: u64) -> DMatrix<f64> {
+    pub(crate) fn random(n: usize, m: usize, seed: u64) -> DMatrix<f64> {
         use rand::{RngExt, SeedableRng};
         let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(seed);
         DMatrix::from_fn(n, m, |_, _| rng.random_range(-1.0..1.0))
@@ -315,45 +231,11 @@ mod tests {
     }
 
     #[test]
-    fn leading_eigenvectors_are_the_first_of_all() {
-        let n = 2 * BLOCK + 70;
-        let basis = random(n, n, 7).qr().q();
-        // Two equal values, a cluster, and many that are zero or negative.
-        let value = |i: usize| [5.0, 5.0, 3.0, 2.9, 2.8999].get(i).copied().unwrap_or(1.0 - 0.02 * i as f64);
-        let matrix = &basis * DMatrix::from_diagonal(&DVector::from_fn(n, |i, _| value(i))) * basis.transpose();
-        let (values, vectors) = leading_eigen(matrix.clone(), 7).unwrap();
-        assert!((0..7).all(|i| (values[i] - value(i)).abs() < 1e-10), "{values}");
-        assert!((matrix * &vectors - &vectors * DMatrix::from_diagonal(&values)).amax() < 1e-10);
-        assert!((vectors.tr_mul(&vectors) - DMatrix::identity(7, 7)).amax() < 1e-10);
-        // No more than there are.
-        assert_eq!(leading_eigen(random(5, 5, 8), 9).unwrap().0.len(), 5);
-        let thin = random(n, 3, 9);
-        let (values, _) = leading_eigen(&thin * thin.transpose(), 5).unwrap();
-        assert!(values[2] > 1.0 && values[3].abs() < 1e-10, "{values}");
-    }
-
-    #[test]
     fn cancelled_work_ends_with_an_error() {
         let token = crate::cancel::CancelToken::default();
         token.cancel();
         let found = token.scope(|| cholesky(DMatrix::identity(3, 3)));
         assert!(matches!(found, Err(Error::Cancelled)));
         assert!(cholesky(DMatrix::identity(3, 3)).is_ok());
-    }
-
-    #[test]
-    fn generalised_eigenvectors_solve_their_equation() {
-        let (a, b) = (random(7, 7, 3), random(7, 7, 4));
-        let a = &a + a.transpose();
-        let b = &b * b.transpose() + DMatrix::identity(7, 7) * 0.1;
-        let (values, vectors) = generalised_eigen(&a, b.clone(), 7).unwrap();
-        for i in 0..7 {
-            let v = vectors.column(i);
-            assert!((&a * v - &b * v * values[i]).amax() < 1e-9);
-            assert!((v.dot(&(&b * v)) - 1.0).abs() < 1e-9);
-            assert!(i == 0 || values[i - 1] >= values[i]);
-        }
-        assert!(symmetric_eigen(DMatrix::from_element(2, 2, f64::NAN)).is_err());
-        assert!(symmetric_eigen(DMatrix::zeros(0, 0)).unwrap().0.is_empty());
     }
 }

@@ -4,7 +4,7 @@
 use nalgebra::{DMatrix, DVector};
 use ndarray::{Array2, ArrayView2};
 
-use super::factor::symmetric_eigen;
+use super::eigen::symmetric_eigen;
 use super::function::Kernel;
 use super::gram::{check_finite, check_gram, cross_gram, from_matrix, gram};
 use crate::error::{Error, Result};

@@ -4,6 +4,7 @@
 //! inner products made by FFT. [`gram()`] and [`cross_gram`] build Gram matrices, [`Mahalanobis`] under a metric;
 //! [`PolynomialMap`] is the explicit feature map of the polynomial kernel.
 
+pub(crate) mod eigen;
 pub(crate) mod factor;
 mod feature_space;
 mod function;

@@ -12,7 +12,8 @@ use ndarray::ArrayView2;
 use super::{Embedding, Head, Machine, Samples, classes_of};
 use crate::cancel;
 use crate::error::Result;
-use crate::kernels::factor::{PivotedCholesky, cholesky, generalised_eigen, inverse, lift_diagonal, scale_rows};
+use crate::kernels::eigen::generalised_eigen;
+use crate::kernels::factor::{PivotedCholesky, cholesky, inverse, lift_diagonal, scale_rows};
 use crate::kernels::gram::{Centring, check_gram};
 use crate::settings::settings;
 

@@ -12,7 +12,8 @@ use ndarray::ArrayView2;
 use super::samples::{scatter_times, shares};
 use super::{Embedding, Head, Machine, Samples, classes_of};
 use crate::error::{Error, Result};
-use crate::kernels::factor::{PivotedCholesky, cholesky, generalised_eigen, lift_diagonal};
+use crate::kernels::eigen::generalised_eigen;
+use crate::kernels::factor::{PivotedCholesky, cholesky, lift_diagonal};
 use crate::kernels::gram::check_gram;
 use crate::settings::{choice, settings};
 

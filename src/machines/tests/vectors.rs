@@ -6,7 +6,8 @@ use nalgebra::{DMatrix, DVector};
 use ndarray::{Array1, Array2, ArrayView2};
 use serde_json::Value;
 
-use crate::kernels::factor::{PivotedCholesky, symmetric_eigen};
+use crate::kernels::eigen::symmetric_eigen;
+use crate::kernels::factor::PivotedCholesky;
 use crate::kernels::gram::{Centring, from_matrix, to_matrix};
 use crate::kernels::{Kernel, cross_gram, gram};
 use crate::machines::kdspe::{self, Kdspe, discriminative, within_class};
