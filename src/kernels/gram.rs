@@ -29,6 +29,11 @@ const SYMMETRY_TOLERANCE: f64 = 1e-8;
 /// [`Error::Setting`] from [`Kernel::checked`]; [`Error::Samples`] if there are no samples,
 /// values that are not finite, or features so large that a kernel value is not.
 pub fn gram(kernel: Kernel, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
+    finite_values(raw_gram(kernel, samples)?)
+}
+
+/// As [`gram`], also with infinite values.
+fn raw_gram(kernel: Kernel, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
     let (kernel, n) = (checked(kernel, samples, samples)?, samples.nrows());
     let mut values = Array2::zeros((n, n));
     // The lower triangle by blocks of rows, and its mirror image.
@@ -44,7 +49,7 @@ pub fn gram(kernel: Kernel, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
             tiles.for_each(|(mut to, from)| to.assign(&from.t()));
         }
     }
-    finite_values(values)
+    Ok(values)
 }
 
 /// The kernel value of each row of `samples` (n x D) with itself: n. A value that overflows is infinite, as not every
@@ -183,8 +188,11 @@ pub(crate) fn check_gram(gram: ArrayView2<f64>) -> Result<DMatrix<f64>> {
 /// # Errors
 /// As [`gram`] and [`check_gram`].
 pub(crate) fn gram_matrix(kernel: Kernel, samples: ArrayView2<f64>) -> Result<DMatrix<f64>> {
-    let values = gram(kernel, samples)?;
-    check_entries(values.view())?;
+    let values = raw_gram(kernel, samples)?;
+    if let Err(error) = check_entries(values.view()) {
+        finite_values(values)?;
+        return Err(error);
+    }
     Ok(DMatrix::from_vec(values.nrows(), values.ncols(), values.into_raw_vec_and_offset().0))
 }
 
