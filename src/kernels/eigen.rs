@@ -157,15 +157,16 @@ impl Tridiagonal {
         let (mut diagonal, mut beside, mut panels) = (vec![0.0; n], vec![0.0; n], Vec::new());
         for start in (0..n).step_by(PANEL) {
             cancel::check()?;
-            let width = PANEL.min(n - start);
-            // What the panel subtracts from the rest of the matrix is V Wᵀ + W Vᵀ. Its own columns are changed in turn.
-            let (mut v, mut w) = (DMatrix::zeros(n - start, width), DMatrix::zeros(n - start, width));
+            let (width, rows) = (PANEL.min(n - start), n - start);
+            // Columns v, w, v, w, … The panel subtracts v wᵀ + w vᵀ of each pair from the rest of the matrix; from its own
+            // columns that of the pairs before.
+            let mut pairs = DMatrix::zeros(rows, 2 * width);
             let mut s = DMatrix::zeros(width, width);
             for j in 0..width {
                 let at = start + j;
                 let mut column = a.view_range(at.., at).into_owned();
-                column.gemv(-1.0, &v.view_range(j.., 0..j), &w.view_range(j, 0..j).transpose(), 1.0);
-                column.gemv(-1.0, &w.view_range(j.., 0..j), &v.view_range(j, 0..j).transpose(), 1.0);
+                let here = pairs.view_range(j..=j, 0..2 * j).transpose();
+                subtract_columns(&pairs.as_slice()[j..], rows, swapped(here).as_slice(), column.as_mut_slice());
                 diagonal[at] = column[0];
                 let mut x = column.rows_range(1..).into_owned();
                 if x.is_empty() || x.rows_range(1..).amax() < NOTHING {
@@ -180,32 +181,27 @@ impl Tridiagonal {
                 beside[at] = left;
                 let mut product = DVector::zeros(x.len());
                 symmetric_product(a.as_slice(), at + 1, x.as_slice(), product.as_mut_slice());
-                let (before_v, before_w) = (v.view_range(j + 1.., 0..j), w.view_range(j + 1.., 0..j));
-                let (on_v, on_w) = (before_v.tr_mul(&x), before_w.tr_mul(&x));
-                product.gemv(-1.0, &before_v, &on_w, 1.0);
-                product.gemv(-1.0, &before_w, &on_v, 1.0);
+                let below = &pairs.as_slice()[j + 1..];
+                let mut on = DMatrix::zeros(2 * j, 1);
+                inner_products(below, rows, x.as_slice(), on.as_mut_slice());
+                let on_v = DVector::from_iterator(j, on.iter().step_by(2).copied());
+                subtract_columns(below, rows, swapped(on).as_slice(), product.as_mut_slice());
                 product *= tau;
                 product.axpy(-0.5 * tau * product.dot(&x), &x, 1.0);
                 let above = s.view_range(0..j, 0..j) * on_v * -tau;
                 s.view_range_mut(0..j, j).copy_from(&above);
                 s[(j, j)] = tau;
-                v.view_range_mut(j + 1.., j).copy_from(&x);
-                w.view_range_mut(j + 1.., j).copy_from(&product);
+                pairs.view_range_mut(j + 1.., 2 * j).copy_from(&x);
+                pairs.view_range_mut(j + 1.., 2 * j + 1).copy_from(&product);
             }
-            // One product of twice the depth is faster than two.
-            let beside = |l: &DMatrix<f64>, r: &DMatrix<f64>| {
-                let mut both = DMatrix::zeros(n - start - width, 2 * width);
-                both.columns_mut(0, width).copy_from(&l.rows_range(width..));
-                both.columns_mut(width, width).copy_from(&r.rows_range(width..));
-                both
-            };
-            let (left, right) = (beside(&v, &w), beside(&w, &v).transpose());
+            let left = pairs.rows_range(width..);
+            let right = swapped(left.transpose());
             for j in (0..right.ncols()).step_by(BLOCK) {
                 let columns = right.columns(j, BLOCK.min(right.ncols() - j));
                 let at = start + width + j;
                 a.view_range_mut(at.., at..at + columns.ncols()).gemm(-1.0, &left.rows_range(j..), &columns, 1.0);
             }
-            panels.push((start, v, s));
+            panels.push((start, pairs.columns_with_step(0, width, 1).into_owned(), s));
         }
         let norm = diagonal.iter().chain(&beside).fold(0.0, |norm: f64, v| norm.max(v.abs()));
         // What is left of a rank that is missing is rounding.
@@ -357,6 +353,41 @@ impl Tridiagonal {
             }
         }
         Ok(z)
+    }
+}
+
+/// Rows 0 and 1 exchanged, 2 and 3, and so on.
+fn swapped(mut pairs: DMatrix<f64>) -> DMatrix<f64> {
+    (0..pairs.nrows()).step_by(2).for_each(|row| pairs.swap_rows(row, row + 1));
+    pairs
+}
+
+leveled! {
+    /// Subtracts columns times their weights; a column begins `stride` numbers after the one before.
+    avx2 fn subtract_columns(columns: &[f64], stride: usize, weights: &[f64], out: &mut [f64]) {
+        for (k, weights) in weights.chunks_exact(2).enumerate() {
+            let [a, b] = [0, 1].map(|l| &columns[(2 * k + l) * stride..][..out.len()]);
+            for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+                *out -= a * weights[0] + b * weights[1];
+            }
+        }
+    }
+}
+
+leveled! {
+    /// The inner product of each column with `x`.
+    avx2 fn inner_products(columns: &[f64], stride: usize, x: &[f64], out: &mut [f64]) {
+        for (k, out) in out.iter_mut().enumerate() {
+            let (columns, rest) = columns[k * stride..][..x.len()].as_chunks::<16>();
+            let (xs, x_rest) = x.as_chunks::<16>();
+            let mut sums = [0.0; 16];
+            for (a, x) in columns.iter().zip(xs) {
+                for l in 0..16 {
+                    sums[l] += a[l] * x[l];
+                }
+            }
+            *out = sums.iter().sum::<f64>() + rest.iter().zip(x_rest).map(|(a, x)| a * x).sum::<f64>();
+        }
     }
 }
 

@@ -11,7 +11,6 @@ use super::head::{Affine, Subspace, check_own};
 use super::{Embedding, Head, Machine, Samples};
 use crate::error::Result;
 use crate::kernels::eigen::leading_eigen;
-use crate::kernels::factor::scale_rows;
 use crate::kernels::gram::{Centring, check_finite, check_gram, from_matrix};
 use crate::settings::settings;
 
@@ -107,8 +106,12 @@ impl Components {
     pub fn new(gram: &DMatrix<f64>, weights: &DVector<f64>, rank: usize) -> Result<Self> {
         let centring = Centring::new(gram, weights);
         let roots = centring.weights.map(f64::sqrt);
-        let half = scale_rows(&centring.train(gram), &roots);
-        let (values, vectors) = leading_eigen(scale_rows(&half.transpose(), &roots), rank, MIN_VARIANCE)?;
+        let mut scaled = centring.train(gram);
+        for (mut column, &root) in scaled.column_iter_mut().zip(&roots) {
+            column *= root;
+            column.component_mul_assign(&roots);
+        }
+        let (values, vectors) = leading_eigen(scaled, rank, MIN_VARIANCE)?;
         // Samples that are all equal have no direction; what is left of them after centring is rounding.
         let least = (MIN_VARIANCE * values[0]).max(1e-14 * gram.diagonal().max()).max(f64::MIN_POSITIVE);
         let kept = values.iter().take_while(|&&v| v > least).count();
