@@ -1,7 +1,7 @@
 //! Eigenvectors of symmetric matrices.
 //!
-//! A few leading ones of a large matrix are sought in a Krylov space. Many are those of a tridiagonal matrix, into which
-//! reflections turn the given one; they take them back afterwards. nalgebra's solver does the small matrices.
+//! A few leading ones of a large matrix are sought in a Krylov space. For many, Householder reflections reduce the matrix
+//! to tridiagonal form, and take its eigenvectors back. nalgebra solves small matrices, and those where this fails.
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
@@ -25,16 +25,17 @@ const RESIDUAL: f64 = 1e-12;
 /// Reflections that change the rest of the matrix in one product.
 const PANEL: usize = 24;
 
-/// An entry that is zero beside the largest, 1, and whose square is still a number.
+/// An entry that is zero beside the largest, 1, and whose square does not underflow.
 const NOTHING: f64 = 1e-150;
 
 /// Columns of a block of products, which stays in the cache.
 const BLOCK: usize = 128;
 
-/// Eigenvectors whose values are this far apart, relative to the largest, are orthogonal by themselves.
+/// Eigenvectors whose values are this far apart, relative to `T`, are orthogonal to about 1e-10 by themselves.
 const GAP: f64 = 1e-5;
 
-/// Eigenvalues of a symmetric matrix, largest first, with their unit eigenvectors as columns in the same order.
+/// Eigenvalues of a symmetric matrix, largest first, with their unit eigenvectors as columns in the same order. Of a
+/// large one, the lower triangle is read.
 ///
 /// # Errors
 /// [`Error::Gram`] if an entry is not finite or the iteration does not converge, [`Error::Cancelled`].
@@ -53,7 +54,7 @@ fn largest(matrix: DMatrix<f64>, count: usize, least: f64) -> Result<(DVector<f6
         return Ok((DVector::zeros(0), matrix));
     }
     if n > SMALL
-        && let Some(found) = many(&matrix, count, least)?
+        && let Some(found) = by_tridiagonal(&matrix, count, least)?
     {
         return Ok(found);
     }
@@ -66,8 +67,8 @@ fn largest(matrix: DMatrix<f64>, count: usize, least: f64) -> Result<(DVector<f6
     Ok((values, eigen.eigenvectors.select_columns(&order[..count])))
 }
 
-/// As [`symmetric_eigen`], the `count` largest at most. Those below `least` times the largest in
-/// magnitude may be missing.
+/// As [`symmetric_eigen`], the `count` largest at most. Those below `least` times the norm may be missing, but for the
+/// first.
 ///
 /// A block Krylov space that is kept orthogonal (Golub & Underwood 1977) grows until the residuals vanish.
 pub fn leading_eigen(matrix: DMatrix<f64>, count: usize, least: f64) -> Result<(DVector<f64>, DMatrix<f64>)> {
@@ -108,7 +109,7 @@ pub fn leading_eigen(matrix: DMatrix<f64>, count: usize, least: f64) -> Result<(
 /// vectors with `vᵀ B v = 1`.
 ///
 /// # Errors
-/// [`Error::Gram`] if `B` is not positive definite or the iteration does not converge.
+/// [`Error::Gram`] if `B` is not positive definite or the iteration does not converge, [`Error::Cancelled`].
 pub fn generalised_eigen(a: &DMatrix<f64>, b: DMatrix<f64>, count: usize) -> Result<(DVector<f64>, DMatrix<f64>)> {
     let half = inverse_lower(&cholesky((&b + b.transpose()) * 0.5)?.unpack());
     let (values, vectors) = leading_eigen(&half * a * half.transpose(), count, f64::NEG_INFINITY)?;
@@ -125,26 +126,26 @@ fn random(rows: usize, columns: usize) -> DMatrix<f64> {
 }
 
 /// As [`leading_eigen`], by a tridiagonal matrix; `None` if they are not found to enough digits.
-fn many(matrix: &DMatrix<f64>, count: usize, least: f64) -> Result<Option<(DVector<f64>, DMatrix<f64>)>> {
+fn by_tridiagonal(matrix: &DMatrix<f64>, count: usize, least: f64) -> Result<Option<(DVector<f64>, DMatrix<f64>)>> {
     let scale = matrix.amax();
     if scale == 0.0 {
         return Ok(None);
     }
     let reduced = Tridiagonal::new(matrix / scale)?;
-    let Some(values) = reduced.values() else { return Ok(None) };
+    let Some(values) = reduced.values()? else { return Ok(None) };
     let above = values.partition_point(|&v| v >= least * reduced.norm);
-    let values = &values[..count.min(above)];
+    let values = &values[..count.min(above.max(1))];
     let Some(vectors) = reduced.vectors(values)? else { return Ok(None) };
-    Ok(Some((DVector::from_column_slice(values) * scale, reduced.take_back(vectors)?)))
+    Ok(Some((DVector::from_column_slice(values) * scale, reduced.back_transform(vectors)?)))
 }
 
 /// A symmetric matrix `Q T Qᵀ`, `T` tridiagonal (Dongarra, Sorensen & Hammarling, "Block Reduction of Matrices to
 /// Condensed Forms", 1989).
 struct Tridiagonal {
     diagonal: Vec<f64>,
-    /// Each entry right of the diagonal, and zero.
-    beside: Vec<f64>,
-    /// The largest entry of `T`.
+    /// The entries beside the diagonal, then a zero.
+    off_diagonal: Vec<f64>,
+    /// The largest entry of `T` in magnitude.
     norm: f64,
     /// `Q` as products `I - V S Vᵀ`: the first row of `V`, `V` and `S`.
     panels: Vec<(usize, DMatrix<f64>, DMatrix<f64>)>,
@@ -154,7 +155,7 @@ impl Tridiagonal {
     /// Reads the lower triangle.
     fn new(mut a: DMatrix<f64>) -> Result<Self> {
         let n = a.nrows();
-        let (mut diagonal, mut beside, mut panels) = (vec![0.0; n], vec![0.0; n], Vec::new());
+        let (mut diagonal, mut off_diagonal, mut panels) = (vec![0.0; n], vec![0.0; n], Vec::new());
         for start in (0..n).step_by(PANEL) {
             cancel::check()?;
             let (width, rows) = (PANEL.min(n - start), n - start);
@@ -170,15 +171,15 @@ impl Tridiagonal {
                 diagonal[at] = column[0];
                 let mut x = column.rows_range(1..).into_owned();
                 if x.is_empty() || x.rows_range(1..).amax() < NOTHING {
-                    beside[at] = x.get(0).copied().unwrap_or(0.0);
+                    off_diagonal[at] = x.get(0).copied().unwrap_or(0.0);
                     continue;
                 }
                 // The reflection I - tau x xᵀ that leaves the first entry alone.
-                let left = -x.norm().copysign(x[0]);
-                let tau = (left - x[0]) / left;
-                x /= x[0] - left;
+                let entry = -x.norm().copysign(x[0]);
+                let tau = (entry - x[0]) / entry;
+                x /= x[0] - entry;
                 x[0] = 1.0;
-                beside[at] = left;
+                off_diagonal[at] = entry;
                 let mut product = DVector::zeros(x.len());
                 symmetric_product(a.as_slice(), at + 1, x.as_slice(), product.as_mut_slice());
                 let below = &pairs.as_slice()[j + 1..];
@@ -203,55 +204,59 @@ impl Tridiagonal {
             }
             panels.push((start, pairs.columns_with_step(0, width, 1).into_owned(), s));
         }
-        let norm = diagonal.iter().chain(&beside).fold(0.0, |norm: f64, v| norm.max(v.abs()));
+        let norm = diagonal.iter().chain(&off_diagonal).fold(0.0, |norm: f64, v| norm.max(v.abs()));
         // What is left of a rank that is missing is rounding.
-        beside.iter_mut().filter(|v| v.abs() <= f64::EPSILON * norm).for_each(|v| *v = 0.0);
-        Ok(Self { diagonal, beside, norm, panels })
+        off_diagonal.iter_mut().filter(|v| v.abs() <= f64::EPSILON * norm).for_each(|v| *v = 0.0);
+        Ok(Self { diagonal, off_diagonal, norm, panels })
     }
 
     /// All eigenvalues, largest first, by implicit QL steps; `None` if they do not converge.
-    fn values(&self) -> Option<Vec<f64>> {
+    fn values(&self) -> Result<Option<Vec<f64>>> {
         let n = self.diagonal.len();
-        let (mut d, mut e) = (self.diagonal.clone(), self.beside.clone());
+        let (mut d, mut e) = (self.diagonal.clone(), self.off_diagonal.clone());
         let mut steps = MAX_STEPS.max(100 * n);
         for first in 0..n {
+            cancel::check()?;
             loop {
                 let none = |&i: &usize| e[i].abs() <= f64::EPSILON * self.norm;
                 let last = (first..n - 1).find(none).unwrap_or(n - 1);
                 if last == first {
                     break;
                 }
-                steps = steps.checked_sub(1)?;
+                if steps == 0 {
+                    return Ok(None);
+                }
+                steps -= 1;
                 // Wilkinson's shift.
                 let half = (d[first + 1] - d[first]) / (2.0 * e[first]);
                 let mut g = d[last] - d[first] + e[first] / (half + half.hypot(1.0).copysign(half));
-                let (mut sine, mut cosine, mut shift) = (1.0, 1.0, 0.0);
+                let (mut sine, mut cosine, mut carried) = (1.0, 1.0, 0.0);
                 let mut stopped = false;
                 for i in (first..last).rev() {
                     let (f, b) = (sine * e[i], cosine * e[i]);
                     let r = (f * f + g * g).sqrt();
                     e[i + 1] = r;
                     if r == 0.0 {
-                        d[i + 1] -= shift;
+                        d[i + 1] -= carried;
                         stopped = true;
                         break;
                     }
                     (sine, cosine) = (f / r, g / r);
-                    g = d[i + 1] - shift;
+                    g = d[i + 1] - carried;
                     let t = (d[i] - g) * sine + 2.0 * cosine * b;
-                    shift = sine * t;
-                    d[i + 1] = g + shift;
+                    carried = sine * t;
+                    d[i + 1] = g + carried;
                     g = cosine * t - b;
                 }
                 if !stopped {
-                    d[first] -= shift;
+                    d[first] -= carried;
                     e[first] = g;
                 }
                 e[last] = 0.0;
             }
         }
         d.sort_by(|a, b| b.total_cmp(a));
-        Some(d)
+        Ok(Some(d))
     }
 
     /// The unit eigenvectors of the sorted `values`, by inverse iteration; `None` if a residual stays.
@@ -266,28 +271,34 @@ impl Tridiagonal {
             let (before, mut rest) = found.columns_range_pair_mut(..first, first..);
             let near = before.columns_range(near..);
             let mut block = rest.columns(0, width).into_owned();
-            // Two steps single out each vector but for those of equal values, a third one cleans them.
-            let mut left = f64::INFINITY;
+            // Two steps separate distinct values, a third reduces rounding.
+            let mut done = false;
             for step in 0..10 {
+                cancel::check()?;
                 for (mut column, &value) in block.column_iter_mut().zip(&values[first..]) {
                     self.solve_shifted(value, column.as_mut_slice(), &mut rows);
                     let most = column.amax();
                     column /= most;
                 }
-                for _ in 0..if step == 0 { 0 } else { 5 } {
+                if step == 0 {
+                    continue;
+                }
+                let mut orthogonal = false;
+                for _ in 0..5 {
                     block = block.qr().q();
                     let on = block.transpose() * near;
-                    if on.iter().all(|v| v.abs() < 1e-14) {
+                    orthogonal = on.iter().all(|v| v.abs() < 1e-14);
+                    if orthogonal {
                         break;
                     }
                     block.gemm(-1.0, &near, &on.transpose(), 1.0);
                 }
-                left = self.residual(&block, &values[first..]);
-                if step > 1 && left <= RESIDUAL * self.norm {
+                done = orthogonal && self.residual(&block, &values[first..]) <= RESIDUAL * self.norm;
+                if done && step > 1 {
                     break;
                 }
             }
-            if left.is_nan() || left > RESIDUAL * self.norm {
+            if !done {
                 return Ok(None);
             }
             rest.columns_mut(0, width).copy_from(&block);
@@ -298,7 +309,7 @@ impl Tridiagonal {
     /// `(T - value)⁻¹ x`, by elimination with partial pivoting. `rows` is room for the upper triangle: the inverse of
     /// each pivot, and two entries right of it.
     fn solve_shifted(&self, value: f64, x: &mut [f64], rows: &mut [[f64; 3]]) {
-        let (d, e, n) = (&self.diagonal, &self.beside, self.diagonal.len());
+        let (d, e, n) = (&self.diagonal, &self.off_diagonal, self.diagonal.len());
         let least = f64::EPSILON * self.norm;
         let inverse = |pivot: f64| 1.0 / if pivot.abs() < least { least.copysign(pivot) } else { pivot };
         let (mut pivot, mut right) = (d[0] - value, e[0]);
@@ -326,22 +337,23 @@ impl Tridiagonal {
 
     /// The largest entry of `T V - V diag(values)`.
     fn residual(&self, vectors: &DMatrix<f64>, values: &[f64]) -> f64 {
-        let (d, e, n) = (&self.diagonal, &self.beside, self.diagonal.len());
+        let (d, e, n) = (&self.diagonal, &self.off_diagonal, self.diagonal.len());
         let mut most = 0.0;
         for (v, value) in vectors.column_iter().zip(values) {
             for i in 0..n {
                 let above = if i > 0 { e[i - 1] * v[i - 1] } else { 0.0 };
                 let below = if i + 1 < n { e[i] * v[i + 1] } else { 0.0 };
-                let left = ((d[i] - value) * v[i] + above + below).abs();
-                // NaN stays.
-                most = if left <= most { most } else { left };
+                let residual = ((d[i] - value) * v[i] + above + below).abs();
+                if residual > most || residual.is_nan() {
+                    most = residual;
+                }
             }
         }
         most
     }
 
     /// `Q Z`.
-    fn take_back(&self, mut z: DMatrix<f64>) -> Result<DMatrix<f64>> {
+    fn back_transform(&self, mut z: DMatrix<f64>) -> Result<DMatrix<f64>> {
         let count = z.ncols();
         for first in (0..count).step_by(BLOCK) {
             cancel::check()?;
@@ -456,7 +468,7 @@ mod tests {
 
     #[test]
     fn leading_eigenvectors_are_the_first_of_all() {
-        // As many as the Krylov space needs.
+        // Large enough for the Krylov space.
         let n = 1200;
         let u = random(n, 1, 7).column(0).normalize();
         // Two equal values, a cluster, and many that are zero or negative.
@@ -506,7 +518,7 @@ mod tests {
         ];
         for (case, matrix) in cases.into_iter().enumerate() {
             // Without nalgebra's solver.
-            assert!(many(&matrix, n, -1e9).unwrap().is_some() || matrix.amax() == 0.0, "case {case}");
+            assert!(by_tridiagonal(&matrix, n, -1e9).unwrap().is_some() || matrix.amax() == 0.0, "case {case}");
             for count in [n, 40] {
                 let (values, vectors) = leading_eigen(matrix.clone(), count, f64::NEG_INFINITY).unwrap();
                 let scale = matrix.amax().max(f64::MIN_POSITIVE);

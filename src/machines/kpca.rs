@@ -113,7 +113,8 @@ impl Components {
         }
         let (values, vectors) = leading_eigen(scaled, rank, MIN_VARIANCE)?;
         // Samples that are all equal have no direction; what is left of them after centring is rounding.
-        let least = (MIN_VARIANCE * values[0]).max(1e-14 * gram.diagonal().max()).max(f64::MIN_POSITIVE);
+        let rounding = 1e-14f64.max(f64::EPSILON * gram.nrows() as f64);
+        let least = (MIN_VARIANCE * values[0]).max(rounding * gram.diagonal().max()).max(f64::MIN_POSITIVE);
         let kept = values.iter().take_while(|&&v| v > least).count();
         let mut coefficients = vectors.columns(0, kept).into_owned();
         for (mut column, value) in coefficients.column_iter_mut().zip(values.iter()) {
