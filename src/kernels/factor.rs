@@ -9,7 +9,7 @@ use crate::cancel;
 use crate::error::{Error, Result};
 
 /// Rows and columns of a block: products of blocks do almost all of the arithmetic of larger matrices.
-const BLOCK: usize = 128;
+pub const BLOCK: usize = 128;
 
 /// The Cholesky factor of a symmetric matrix that is positive definite up to rounding.
 ///

@@ -190,6 +190,7 @@ pub(crate) fn check_gram(gram: ArrayView2<f64>) -> Result<DMatrix<f64>> {
 pub(crate) fn gram_matrix(kernel: Kernel, samples: ArrayView2<f64>) -> Result<DMatrix<f64>> {
     let values = raw_gram(kernel, samples)?;
     if let Err(error) = check_entries(values.view()) {
+        // Of an infinite value, the features are to blame.
         finite_values(values)?;
         return Err(error);
     }

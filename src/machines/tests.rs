@@ -249,8 +249,9 @@ fn equal_samples_are_inseparable() {
         }
         let none = klda::Klda::new(Default::default()).unwrap().embed(k.view(), &[0, 0, 1, 1, 2, 2]).unwrap();
         assert!(none.transform(k.view()).unwrap().iter().all(|v| v.abs() < 1e-3), "{:?}", none);
+        assert_eq!(kpca::Kpca::new(Default::default()).unwrap().embed(k.view()).unwrap().embedding.dims(), 0);
     }
-    for n in [6, 258, 261, 400] {
+    for n in [258, 261, 400] {
         let k = Array2::from_elem((n, n), 1.0);
         assert_eq!(kpca::Kpca::new(Default::default()).unwrap().embed(k.view()).unwrap().embedding.dims(), 0, "{n}");
     }
