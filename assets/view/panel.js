@@ -174,7 +174,7 @@ const panel = {
       const before = this.seen.get(id);
       if (state && state !== before) {
         this.seen.set(id, state);
-        const loud = ["lost", "recovered", "uncertain"];
+        const loud = ["lost", "occluded", "recovered", "uncertain"];
         if (!isWrong && (loud.includes(state) || (loud.includes(before) && state === "tracking"))) {
           this.say(`${store.called(id)} is ${STATES[state].word} at frame ${position}`);
         }

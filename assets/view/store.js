@@ -7,6 +7,7 @@ const STATES = {
   tracking: { word: "tracking", ink: "#3cdc5a", dash: [] },
   recovered: { word: "recovered", ink: "#50befa", dash: [] },
   uncertain: { word: "uncertain", ink: "#fadc32", dash: [7, 4] },
+  occluded: { word: "occluded", ink: "#c878dc", dash: [2, 3] },
   lost: { word: "lost", ink: "#ff5a46", dash: [3, 5] },
   missing: { word: "unreadable frame", ink: "#b4b4b4", dash: [3, 5] },
 };

@@ -4,4 +4,4 @@ from typing import Literal
 
 Preset = Literal["robust", "fast", "paper", "paper-dcf", "paper-gray", "expert"]
 Order = Literal["bgr", "rgb"]
-State = Literal["initial", "tracking", "recovered", "uncertain", "lost", "missing"]
+State = Literal["initial", "tracking", "recovered", "uncertain", "occluded", "lost", "missing"]

@@ -49,7 +49,7 @@ class Estimate:
         """
     @property
     def state(self) -> State:
-        """How reliable the box is: `initial`, `tracking`, `recovered`, `uncertain` or `lost`."""
+        """How reliable the box is: `initial`, `tracking`, `recovered`, `uncertain`, `occluded` or `lost`."""
     @property
     def confidence(self) -> float | None:
         """The probability that the box overlaps the target by more than half; None without a calibration, and in the
@@ -83,7 +83,7 @@ class Tracker:
         """The box of the target, or the last guess: left, top, width, height; None before `init`."""
     @property
     def state(self) -> State | None:
-        """`initial`, `tracking`, `recovered`, `uncertain` or `lost`; None before `init`."""
+        """`initial`, `tracking`, `recovered`, `uncertain`, `occluded` or `lost`; None before `init`."""
     @property
     def confidence(self) -> float | None:
         """The probability that the box overlaps the target by more than half; None without a calibration, and in the

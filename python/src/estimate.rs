@@ -21,12 +21,17 @@ pub type Box4 = (f64, f64, f64, f64);
 #[derive(Clone, Copy, Debug)]
 pub struct Estimate(pub kcf_track::Estimate);
 
+/// Whether a state says that the target is in its box.
+pub fn is_seen(state: State) -> bool {
+    !matches!(state, State::Occluded | State::Lost)
+}
+
 #[pymethods]
 impl Estimate {
-    /// False exactly when the state is `lost`.
+    /// False exactly when the state is `occluded` or `lost`.
     #[getter]
     fn ok(&self) -> bool {
-        self.0.state != State::Lost
+        is_seen(self.0.state)
     }
 
     /// The box of the target, or the last guess: left, top (0-based), width, height in pixels.
@@ -44,7 +49,7 @@ impl Estimate {
         Ok(rows.map(|rows| PyArray2::from_vec2(py, &rows)).transpose()?)
     }
 
-    /// How reliable the box is: `initial`, `tracking`, `recovered`, `uncertain` or `lost`.
+    /// How reliable the box is: `initial`, `tracking`, `recovered`, `uncertain`, `occluded` or `lost`.
     #[getter]
     fn state(&self) -> &'static str {
         self.0.state.name()

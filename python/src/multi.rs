@@ -11,7 +11,7 @@ use rayon::ThreadPool;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::error::{Raise, exception, try_lock};
-use crate::estimate::{Box4, Estimate, box4};
+use crate::estimate::{Box4, Estimate, box4, is_seen};
 use crate::pixels::{Order, Pixels};
 use crate::settings::{self, MAX_THREADS, Resolved, UInt};
 use crate::tracker::{order_of, read_box, warn_of_small};
@@ -176,7 +176,7 @@ impl MultiTracker {
         }
         inner.start(py, self.threads)?;
         py.detach(|| inner.update(frame)).or_raise(py)?;
-        let result = |target: &Target| (target.last.state != kcf_track::State::Lost, box4(target.last.bbox));
+        let result = |target: &Target| (is_seen(target.last.state), box4(target.last.bbox));
         Ok(inner.targets.iter().map(|(id, target)| (*id, result(target))).collect())
     }
 

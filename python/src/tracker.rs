@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{Raise, exception, try_lock, wrong_type};
-use crate::estimate::{Box4, Estimate, box4};
+use crate::estimate::{Box4, Estimate, box4, is_seen};
 use crate::pixels::{Order, Pixels};
 use crate::settings::{self, Resolved};
 
@@ -101,7 +101,7 @@ impl Tracker {
 
     /// Finds the target in the next frame and updates the model: ``ok, (left, top, width, height)``.
     ///
-    /// ``ok`` is False exactly when the state is ``lost``; the box is then the last guess.
+    /// ``ok`` is False exactly when the state is ``occluded`` or ``lost``; the box is then the last guess.
     ///
     /// Raises NotInitializedError before ``init``, FrameError for a frame of another size than the first one. Neither
     /// changes the tracker.
@@ -121,7 +121,7 @@ impl Tracker {
         let inner = &mut *held;
         let estimate = py.detach(|| inner.update(frame)).or_raise(py)?;
         self.keep(estimate);
-        Ok((estimate.state != kcf_track::State::Lost, box4(estimate.bbox)))
+        Ok((is_seen(estimate.state), box4(estimate.bbox)))
     }
 
     /// The estimate of the last frame; None before ``init``.
@@ -137,7 +137,7 @@ impl Tracker {
         self.last().map(|estimate| box4(estimate.bbox))
     }
 
-    /// ``initial``, ``tracking``, ``recovered``, ``uncertain`` or ``lost``; None before ``init``.
+    /// ``initial``, ``tracking``, ``recovered``, ``uncertain``, ``occluded`` or ``lost``; None before ``init``.
     #[getter]
     fn state(&self) -> Option<&'static str> {
         self.last().map(|estimate| estimate.state.name())

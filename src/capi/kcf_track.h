@@ -57,6 +57,8 @@ typedef enum kcf_state {
   KCF_STATE_UNCERTAIN = 3,
   // The target is not there. The box is the last guess: do not use it.
   KCF_STATE_LOST = 4,
+  // Something covers the target: the box follows on, or waits where the target was covered.
+  KCF_STATE_OCCLUDED = 5,
 } kcf_state;
 
 // Follows one target. Several targets take several trackers: these share nothing, so each may have its own thread.

@@ -56,6 +56,8 @@ pub enum TargetState {
     Uncertain = 3,
     /// The target is not there. The box is the last guess: do not use it.
     Lost = 4,
+    /// Something covers the target: the box follows on, or waits where the target was covered.
+    Occluded = 5,
 }
 
 /// A box in pixels: left, top (counted from 0), width, height.
@@ -116,6 +118,7 @@ impl From<crate::Estimate> for Estimate {
                 State::Initial | State::Tracking => TargetState::Tracking,
                 State::Recovered => TargetState::Recovered,
                 State::Uncertain => TargetState::Uncertain,
+                State::Occluded => TargetState::Occluded,
                 State::Lost | State::Missing => TargetState::Lost,
             },
             confidence: evidence.confidence.unwrap_or(f32::NAN),

@@ -353,9 +353,9 @@ fn spans(lost: &[LostSpan]) -> String {
 
 /// The number of frames in each state but `initial`.
 fn states(counts: &StateCounts, confidence: Option<f64>) -> String {
-    let StateCounts { initial: _, tracking, recovered, uncertain, lost, missing } = *counts;
+    let StateCounts { initial: _, tracking, recovered, uncertain, occluded, lost, missing } = *counts;
     let mut text = format!("{tracking} tracking, {uncertain} uncertain, {lost} lost");
-    for (count, state) in [(recovered, "recovered"), (missing, "missing")] {
+    for (count, state) in [(occluded, "occluded"), (recovered, "recovered"), (missing, "missing")] {
         if count > 0 {
             text += &format!(", {count} {state}");
         }

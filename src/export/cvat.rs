@@ -11,7 +11,7 @@ use crate::text::escape;
 
 /// CVAT tracks: one per target, a rectangle per frame, frames and corners **0-based**; for a rotated target the upright
 /// rectangle and its `rotation` about the centre, in degrees clockwise. The label is the class of the target. A box has
-/// the attributes `name` and `given`; a given box has the source `manual`, others `auto`; a lost target is `outside`.
+/// the attributes `name` and `given`; a given box has the source `manual`, others `auto`; an occluded target is `occluded`, a lost one `outside`.
 /// Keyframes are those from which CVAT interpolates the others within a tolerance.
 ///
 /// The form is the XML of "CVAT for video 1.1", for "Upload annotations" in the menu of a task.
@@ -97,8 +97,8 @@ fn xml(tracks: &Tracks, run: &Run, frames: usize) -> String {
         let _ = writeln!(text, r#"  <track id="{id}" label="{class}" source="auto" group_id="{group}">"#);
         for shape in shapes {
             let [left, top, right, bottom] = corners(shape);
-            let (frame, outside) = (shape.index - 1, u8::from(!shape.visible));
-            let _ = write!(text, r#"    <box frame="{frame}" outside="{outside}" occluded="0" keyframe="1""#);
+            let (frame, [outside, occluded]) = (shape.index - 1, [!shape.visible, shape.occluded].map(u8::from));
+            let _ = write!(text, r#"    <box frame="{frame}" outside="{outside}" occluded="{occluded}" keyframe="1""#);
             let _ = write!(text, r#" xtl="{left}" ytl="{top}" xbr="{right}" ybr="{bottom}""#);
             if shape.turn != 0.0 {
                 let _ = write!(text, r#" rotation="{}""#, shape.turn);
@@ -124,7 +124,13 @@ impl Exporter for Cvat {
         let frames = self.frames(run, summary);
         for track in &mut self.tracks.0 {
             let last = track.shapes.last().filter(|last| last.index < frames);
-            let end = last.map(|last| Shape { index: last.index + 1, visible: false, given: false, ..*last });
+            let end = last.map(|last| Shape {
+                index: last.index + 1,
+                visible: false,
+                occluded: false,
+                given: false,
+                ..*last
+            });
             track.shapes.extend(end);
             thin(track, self.tolerance);
         }

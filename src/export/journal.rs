@@ -249,6 +249,8 @@ pub struct StateCounts {
     pub recovered: usize,
     /// Frames with a weak match.
     pub uncertain: usize,
+    /// Frames in which something covers the target.
+    pub occluded: usize,
     /// Frames without the target.
     pub lost: usize,
     /// Frames that could not be read.
@@ -262,6 +264,7 @@ impl StateCounts {
             State::Tracking => &mut self.tracking,
             State::Recovered => &mut self.recovered,
             State::Uncertain => &mut self.uncertain,
+            State::Occluded => &mut self.occluded,
             State::Lost => &mut self.lost,
             State::Missing => &mut self.missing,
         }

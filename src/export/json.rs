@@ -106,7 +106,7 @@ mod tests {
 "refit_kept":true,"state":"tracking","confidence":0.75,"long_term":null,"identity":null,"decode_ms":2.0,"track_ms":0.75}
 ],
 "targets":[{"id":1,"given":[{"frame":1,"bbox":[10.0,20.5,30.0,40.25]}]}],
-"summary":{"frames":2,"states":{"initial":1,"tracking":1,"recovered":0,"uncertain":0,"lost":0,"missing":0},>
+"summary":{"frames":2,"states":{"initial":1,"tracking":1,"recovered":0,"uncertain":0,"occluded":0,"lost":0,"missing":0},>
 "fps":1000.0,"decode_fps":500.0,"mean_psr":9.1,"mean_decision":0.25,"mean_confidence":0.75,"refits_kept":1,>
 "dropped":0,"lost":[],"truth":null,"completed":true,"error":null}}
 "#;

@@ -68,7 +68,7 @@ impl LabelStudio {
         };
         let shown = |shape: &Shape| {
             let [left, top, right, bottom] = self.within(shape);
-            shape.visible && right > left && bottom > top
+            shape.visible && !shape.occluded && right > left && bottom > top
         };
         // A shape beyond the border is not shown either.
         let shapes: Vec<_> = track.shapes.iter().map(|shape| Shape { visible: shown(shape), ..*shape }).collect();

@@ -184,6 +184,7 @@ fn ink(state: State) -> Rgb<u8> {
         State::Tracking => Rgb([60, 220, 90]),
         State::Recovered => Rgb([80, 190, 250]),
         State::Uncertain => Rgb([250, 220, 50]),
+        State::Occluded => Rgb([200, 120, 220]),
         State::Lost => Rgb([235, 50, 35]),
         State::Missing => Rgb([150, 150, 150]),
     }
@@ -202,7 +203,8 @@ fn color_of(record: &FrameRecord) -> Rgb<u8> {
 /// Draws a box, turned if the target is. Lines grow with the picture.
 fn draw_box(picture: &mut RgbImage, record: &FrameRecord) {
     let (thick, Some(bbox)) = (stroke(picture), record.finite_box()) else { return };
-    let is_doubtful = matches!(record.state, State::Uncertain | State::Lost | State::Missing) && record.id.is_some();
+    let is_doubtful =
+        !matches!(record.state, State::Initial | State::Tracking | State::Recovered) && record.id.is_some();
     if let Some(corners) = record.polygon.filter(|corners| corners.iter().all(|number| number.is_finite())) {
         let turned = Turned::new(picture, corners);
         turned.draw(picture, thick + 2, BLACK, false);

@@ -18,8 +18,10 @@ pub(super) struct Shape {
     pub turn: f64,
     /// Whether the box was given.
     pub given: bool,
-    /// Whether the target is visible.
+    /// Whether the target is there, seen or occluded.
     pub visible: bool,
+    /// Whether something covers the target.
+    pub occluded: bool,
 }
 
 impl Shape {
@@ -71,13 +73,14 @@ impl Tracks {
         let turned = record.polygon.filter(|corners| corners.iter().all(|number| number.is_finite())).map(turned_back);
         let here = record.finite_box().map(|bbox| turned.unwrap_or((bbox, 0.0)));
         let Some((bbox, turn)) = here.or(track.shapes.last().map(|shape| (shape.bbox, shape.turn))) else { return };
-        let (given, visible) = (record.state == State::Initial, record.is_visible());
+        let (given, occluded) = (record.state == State::Initial, record.state == State::Occluded);
+        let visible = occluded || record.is_visible();
         // A target that was ended is not there until it is given a box again.
         if let Some(last) = track.shapes.last().filter(|last| last.visible && last.index + 1 < record.index) {
-            let gone = Shape { index: last.index + 1, visible: false, given: false, ..*last };
+            let gone = Shape { index: last.index + 1, visible: false, occluded: false, given: false, ..*last };
             track.shapes.push(gone);
         }
-        track.shapes.push(Shape { index: record.index, time: record.time, bbox, turn, given, visible });
+        track.shapes.push(Shape { index: record.index, time: record.time, bbox, turn, given, visible, occluded });
     }
 
     /// Position of the last frame that is known of a run of these targets: the last of a track, or the next if a target
@@ -93,13 +96,14 @@ impl Tracks {
 pub const TOLERANCE: f64 = 1.0;
 
 /// Which shapes are needed so that linear interpolation of their `values` restores those of all others within
-/// `tolerance`. Given boxes stay, and the frames where a target comes or goes; of frames without it the first stays.
+/// `tolerance`. Given boxes stay, and the frames where a target comes, goes, is covered or uncovered; of frames without it the first stays.
 pub(super) fn keyframes<const N: usize>(shapes: &[Shape], values: &[[f64; N]], tolerance: f64) -> Vec<bool> {
     let mut keep = vec![false; shapes.len()];
     let is_shown = |at: Option<usize>| at.and_then(|at| shapes.get(at)).is_some_and(|shape| shape.visible);
     let is_fixed = |at: usize| {
         let (before, here, after) = (is_shown(at.checked_sub(1)), is_shown(Some(at)), is_shown(Some(at + 1)));
-        if here { shapes[at].given || !before || !after } else { before || at == 0 }
+        let changes = at.checked_sub(1).is_some_and(|before| shapes[before].occluded != shapes[at].occluded);
+        if here { shapes[at].given || !before || !after || changes } else { before || at == 0 }
     };
     let fixed: Vec<usize> = (0..shapes.len()).filter(|&at| is_fixed(at)).collect();
     fixed.iter().for_each(|&at| keep[at] = true);
@@ -136,6 +140,7 @@ mod tests {
             let state = match index {
                 1 | 77 => State::Initial,
                 30..=40 => State::Lost,
+                50..=60 => State::Occluded,
                 _ => State::Tracking,
             };
             let jump = if index >= 77 { 40.0 } else { 0.0 };
@@ -152,6 +157,7 @@ mod tests {
             for pair in keys.windows(2).filter(|pair| shapes[pair[0]].visible) {
                 for at in pair[0]..pair[1] {
                     assert!(shapes[at].visible);
+                    assert_eq!(shapes[at].occluded, shapes[pair[0]].occluded, "{at}");
                     let [from, to] = [pair[0], pair[1]].map(|at| shapes[at].index as f64);
                     let share = (shapes[at].index as f64 - from) / (to - from);
                     for (side, value) in values[at].iter().enumerate() {

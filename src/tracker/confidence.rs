@@ -15,15 +15,18 @@ use crate::machines::MachineKind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum State {
     /// The first frame: the box was given, nothing was searched for.
     Initial,
     /// The target was found.
     Tracking,
-    /// The target was found again after it had been lost; the next frame is tracking or not.
+    /// The target was found again after it had been lost or occluded; the next frame is tracking or not.
     Recovered,
     /// The best match is weak, or more than half of the box has left the frame: the box is a guess.
     Uncertain,
+    /// Something covers the target. The box follows on, or waits where the target was covered.
+    Occluded,
     /// Nothing like the target is there: a search area without any texture is enough, or a box that has left the frame.
     /// Do not use the box.
     Lost,
@@ -33,8 +36,8 @@ pub enum State {
 
 impl State {
     /// All states, most reliable first.
-    pub const ALL: [Self; 6] =
-        [Self::Initial, Self::Tracking, Self::Recovered, Self::Uncertain, Self::Lost, Self::Missing];
+    pub const ALL: [Self; 7] =
+        [Self::Initial, Self::Tracking, Self::Recovered, Self::Uncertain, Self::Occluded, Self::Lost, Self::Missing];
 
     /// The name as files have it.
     pub const fn name(self) -> &'static str {
@@ -43,6 +46,7 @@ impl State {
             Self::Tracking => "tracking",
             Self::Recovered => "recovered",
             Self::Uncertain => "uncertain",
+            Self::Occluded => "occluded",
             Self::Lost => "lost",
             Self::Missing => "missing",
         }
@@ -238,7 +242,7 @@ impl StateMachine {
 
     /// The state of a frame with this confidence of its own, long-term response and peak-to-sidelobe ratio.
     /// [`State::Recovered`] is a proposal: the target stays lost until [`StateMachine::recover`]. A hidden target is
-    /// [`State::Lost`] and is still followed: the target may have changed its look.
+    /// [`State::Occluded`] and is still followed: the target may have changed its look.
     pub fn update(&mut self, confidence: f64, long_term: Option<f32>, psr: Option<f32>) -> State {
         let odds = log_odds(confidence, 1e-4);
         let mean = self.odds.get_or_insert(odds);
@@ -266,7 +270,7 @@ impl StateMachine {
         // The frames before must not make a weak frame sure: something may begin to cover the target.
         self.sure = confidence.min(self.confidence) >= threshold;
         if self.hidden {
-            return State::Lost;
+            return State::Occluded;
         }
         if self.sure { State::Tracking } else { State::Uncertain }
     }
@@ -290,7 +294,7 @@ impl StateMachine {
     pub fn report(&mut self, state: State) -> State {
         let reported = if self.reported_lost && state == State::Tracking { State::Recovered } else { state };
         match reported {
-            State::Lost => self.reported_lost = true,
+            State::Lost | State::Occluded => self.reported_lost = true,
             State::Tracking | State::Recovered => self.reported_lost = false,
             _ => {}
         }
@@ -441,22 +445,22 @@ mod tests {
     }
 
     #[test]
-    fn a_hidden_target_is_reported_lost_and_followed() {
+    fn a_hidden_target_is_reported_occluded_and_followed() {
         let mut machine = StateMachine::new(ConfidenceParams { hidden_share: 0.7, ..params() });
         let mut state = |psr: f32| machine.update(0.9, None, Some(psr));
         // The usual logarithm is that of 10.
         assert_eq!([(); 9].map(|()| state(10.0)), [Tracking; 9]);
         assert_eq!(state(5.5), Tracking, "10^.74");
         assert_eq!(
-            (0..200).map(|_| state(4.0)).filter(|&state| state == Lost).count(),
+            (0..200).map(|_| state(4.0)).filter(|&state| state == State::Occluded).count(),
             200,
             "10^.6, for as long as it lasts"
         );
-        assert_eq!([6.5, 4.0].map(&mut state), [Lost, Lost], "10^.81 does not end it");
+        assert_eq!([6.5, 4.0].map(&mut state), [State::Occluded; 2], "10^.81 does not end it");
         assert_eq!([8.0, 5.5].map(&mut state), [Tracking, Tracking], "10^.9 does");
         assert!(!machine.is_lost());
         // Who is found again is not hidden, so that the lower limit counts.
-        assert_eq!(machine.update(0.9, None, Some(4.0)), Lost);
+        assert_eq!(machine.update(0.9, None, Some(4.0)), State::Occluded);
         machine.lose();
         machine.recover();
         assert_eq!(machine.update(0.9, None, Some(5.5)), Tracking);
