@@ -7,8 +7,7 @@ Each folder is a group of sequences in OTB's form. Every sequence is tracked, wi
 robust`), from the box given and, with --starts 5, from that box moved by a tenth of its size in each direction. Logistic
 models are fitted to whether the overlap is above one half: of what the slow filter answers (0 without one) and of the
 logarithm of the peak-to-sidelobe ratio (the filter), of the answer of the identity where there is one, and of the
-log-odds of the product of both. The weights stand in src/tracker/background_search.rs for robust, in
-src/tracker/confidence.rs for others. They are fitted to all, and to all groups but one (all sequences but one of a
+log-odds of the product of both. The weights stand in src/tracker/calibration.rs. They are fitted to all, and to all groups but one (all sequences but one of a
 single group), and the errors are those on what was left out. --svg draws the predicted probability against the true one.
 
 It prints the weights, the area under the ROC curve, the expected calibration error (15 bins) and Brier's score of the

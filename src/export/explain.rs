@@ -13,14 +13,14 @@ use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::kernels::Kernel;
 use crate::text::{escape, fill};
-use crate::tracker::{FilterParams, FilterSearch, FilterSnapshot, Params, ScaleParams, SearchParams};
+use crate::tracker::{FilterLocalizer, FilterParams, FilterSnapshot, Params, ScaleParams, SearchParams};
 
 /// The paper's tracker (Henriques et al., TPAMI 2015, algorithm 1) over one target.
 pub struct Replay {
     params: FilterParams,
     /// Width and height of the first box.
     size: (f64, f64),
-    search: FilterSearch,
+    search: FilterLocalizer,
 }
 
 impl Replay {
@@ -31,7 +31,7 @@ impl Replay {
     pub fn new(params: &Params, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         match &params.search {
             SearchParams::Filter(filter) if filter.scale == ScaleParams::None && params.guard.is_none() => {
-                let search = FilterSearch::new(filter, frame, bbox)?;
+                let search = FilterLocalizer::new(filter, frame, bbox)?;
                 Ok(Self { params: filter.clone(), size: (bbox.w, bbox.h), search })
             }
             other => {

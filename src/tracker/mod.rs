@@ -1,40 +1,45 @@
 //! Tracking: a box in the first frame; a box, a state and a confidence in every later one.
 //!
-//! A `Search` finds the target around its last pose and learns its appearance there: a correlation filter
-//! (`filter_search`), a background-aware filter with colour, size and angle (`background_search`), or a kernel machine
-//! over windows (`window_search`); `scale_rotation` follows the size around the first and the last. A `Guard`, a kernel
-//! machine too, may watch any of them. The `engine` is the loop over all that; `confidence` makes states of its doubts.
+//! The [`engine`] is the loop over a frame: locate, verify, calibrate, step, act. A `Localizer` finds the target around its
+//! last pose and learns its appearance there: a correlation filter (`filter_localizer`), a background-aware filter with
+//! colour, size and angle (`background_localizer`), a kernel machine over windows (`window_localizer`), a network
+//! (`siamese_localizer`), or a filter and a network together (`fused_localizer`); `scale_rotation` follows the size around
+//! the first and the third. A `Verifier` says whether a place looks like what was given. `calibration` makes a probability
+//! of the signals, `lifecycle` alone makes a state, `redetection` searches for a lost target.
 
-mod background_search;
-mod confidence;
+mod appearance;
+mod background_localizer;
+mod calibration;
 mod engine;
+mod filter_localizer;
 #[cfg(feature = "neural")]
-mod expert_search;
-mod filter_search;
-mod guard;
-mod identity;
+mod fused_localizer;
+mod lifecycle;
+mod localizer;
 #[cfg(feature = "neural")]
 mod network;
 mod params;
 mod presets;
+mod redetection;
 mod response;
 mod scale_rotation;
-mod search;
+mod scene_cut;
 #[cfg(feature = "neural")]
-mod siamese_search;
-mod window_search;
+mod siamese_localizer;
+mod verifier;
+mod window_localizer;
 
-pub use confidence::State;
 pub use engine::{Estimate, Tracker};
 #[cfg(feature = "cli")]
-pub(crate) use filter_search::{FilterSearch, FilterSnapshot};
+pub(crate) use filter_localizer::{FilterLocalizer, FilterSnapshot};
+pub use lifecycle::State;
+pub use localizer::Evidence;
 pub use params::{
     BackgroundParams, ConfidenceParams, ExpertParams, FeatureParams, FilterParams, GuardParams, HogParams,
     IdentityMachineParams, IdentityParams, MachineSearchParams, Params, PsrParams, RotationFilterParams,
     RotationParams, ScaleFilterParams, ScaleParams, SearchParams, SiameseParams, WindowParams,
 };
 pub use response::{ResponseLayout, ResponseMap};
-pub use search::Evidence;
 
 #[cfg(feature = "files")]
 use crate::bbox::BBox;
@@ -65,7 +70,7 @@ pub fn too_small(bbox: &BBox) -> Option<String> {
 /// [`Error::Box`](crate::Error::Box) with the reason why not.
 #[cfg(feature = "cli")]
 pub fn check_start(size: (usize, usize), bbox: BBox) -> Result<()> {
-    search::check_box(size, bbox)
+    localizer::check_box(size, bbox)
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 //! resampled to the same small size. Each feature value is a signal along the scales or, cyclic, along the angles. Most
 //! targets do not turn, and many whose look changes seem to: a prior favours small turns.
 
+use super::ResponseMap;
+use super::localizer::{Extent, Learned, Localizer, Located, Pose, Update};
 use super::params::{RotationFilterParams, ScaleFilterParams, ScaleParams};
-use super::search::{Detection, Evidence, Learned, Pose, Search};
-use super::{ResponseMap, State};
 use crate::bbox::BBox;
 use crate::features::hog::{BATCH_CELL, CHANNELS, GROUP, Group, HogBatch, Lanes, PATCHES};
 use crate::filters::correlation_1d::{Correlation1d, MAX_STEPS};
@@ -16,7 +16,7 @@ use crate::simd::{leveled, whole};
 
 /// Shortest side of the smallest box in pixels.
 const MIN_SIDE: f64 = 5.0;
-/// Sides of the target in the patch of a [`ScaleSearch`], over those of the small patches that are made of it.
+/// Sides of the target in the patch of a [`ScaleLocalizer`], over those of the small patches that are made of it.
 const FINER: f64 = 1.5;
 /// Angles around the circle: as many as there is room for, but an even number.
 const ANGLES: usize = 22;
@@ -402,10 +402,10 @@ leveled! {
     }
 }
 
-/// A search that follows the target's size, around any search that cuts its area at the scale of a pose.
+/// Follows the target's size, around any localizer that cuts its area at the scale of a pose.
 #[derive(Clone, Debug)]
-pub(super) struct ScaleSearch {
-    search: Box<dyn Search>,
+pub(super) struct ScaleLocalizer {
+    inner: Box<dyn Localizer>,
     /// The smallest and the largest scale.
     limits: (f64, f64),
     filter: ScaleFilter,
@@ -418,12 +418,12 @@ pub(super) struct ScaleSearch {
     cut_at: Option<Pose>,
 }
 
-impl ScaleSearch {
-    /// `search`, following the size of its target at `bbox` of `frame` as `params` say.
-    pub fn around(search: Box<dyn Search>, params: ScaleParams, frame: &Frame<'_>, bbox: BBox) -> Box<dyn Search> {
+impl ScaleLocalizer {
+    /// `inner`, following the size of its target at `bbox` of `frame` as `params` say.
+    pub fn around(inner: Box<dyn Localizer>, params: ScaleParams, frame: &Frame<'_>, bbox: BBox) -> Box<dyn Localizer> {
         let size = (bbox.w, bbox.h);
         let limits = limits(size, frame.size());
-        let ScaleParams::Filter(params) = params else { return search };
+        let ScaleParams::Filter(params) = params else { return inner };
         // As fine as the small patches need it, and no finer than the frame.
         let step = ((size.0 * size.1 / params.area).sqrt() / FINER).max(1.0);
         let seen = (size.0 / step, size.1 / step);
@@ -434,9 +434,9 @@ impl ScaleSearch {
         let mut resampler = Resampler::new(width, height, Channels::Luma);
         resampler.reserve(step * limits.1);
         let (filter, patch) = (ScaleFilter::new(seen, params), vec![0; width * height]);
-        let mut search = Self { search, limits, filter, resampler, patch, step, cut_at: None };
-        search.learn_scale(frame, Pose::of(bbox));
-        Box::new(search)
+        let mut localizer = Self { inner, limits, filter, resampler, patch, step, cut_at: None };
+        localizer.learn_scale(frame, Pose::of(bbox));
+        Box::new(localizer)
     }
 
     fn cut(&mut self, frame: &Frame<'_>, pose: Pose) {
@@ -464,43 +464,47 @@ impl ScaleSearch {
     }
 }
 
-impl Search for ScaleSearch {
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+impl Localizer for ScaleLocalizer {
+    fn locate(&mut self, frame: &Frame<'_>, at: Pose, extent: Extent) -> Located {
         self.cut_at = None;
-        let mut detection = self.search.detect(frame, at);
-        if detection.seen {
-            self.cut(frame, detection.pose);
+        let mut located = self.inner.locate(frame, at, extent);
+        if located.seen && extent == Extent::Pose {
+            self.cut(frame, located.pose);
             let (filter, patch, middle) = self.parts();
-            let scale = detection.pose.scale * filter.find(patch, middle);
-            detection.pose.scale = scale.clamp(self.limits.0, self.limits.1);
+            let scale = located.pose.scale * filter.find(patch, middle);
+            located.pose.scale = scale.clamp(self.limits.0, self.limits.1);
         }
-        detection
+        located
     }
 
-    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+    fn score_at(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
         self.cut_at = None;
-        self.search.evaluate_at(frame, at)
+        self.inner.score_at(frame, at)
     }
 
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, evidence: &Evidence, rate: Option<f64>) -> Learned {
-        let learned = self.search.learn(frame, at, evidence, rate);
-        self.learn_scale(frame, at);
+    fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned {
+        let learned = self.inner.learn(frame, located, update);
+        self.learn_scale(frame, located.pose);
         learned
     }
 
-    fn state(&self, evidence: &Evidence) -> State {
-        self.search.state(evidence)
+    fn snapshot(&mut self, at: Pose) {
+        self.inner.snapshot(at);
     }
 
-    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
-        self.search.confidence(evidence)
+    fn restore(&mut self) -> Option<Pose> {
+        self.inner.restore()
+    }
+
+    fn restart(&mut self, at: Pose) {
+        self.inner.restart(at);
     }
 
     fn response(&self) -> ResponseMap<'_> {
-        self.search.response()
+        self.inner.response()
     }
 
-    fn boxed_clone(&self) -> Box<dyn Search> {
+    fn boxed_clone(&self) -> Box<dyn Localizer> {
         Box::new(self.clone())
     }
 }

@@ -1,9 +1,11 @@
 //! The filters on a smooth texture, and the size around a search that finds its target wherever it is expected.
 
+use std::sync::{Arc, Mutex};
+
 use ndarray::ArrayView2;
 
 use super::*;
-use crate::tracker::ResponseLayout;
+use crate::tracker::{Evidence, ResponseLayout};
 
 const WIDTH: usize = 160;
 
@@ -31,23 +33,34 @@ const LIMITS: (f64, f64) = (0.125, 4.0);
 #[derive(Clone, Debug)]
 struct Answers {
     grown: f64,
+    calls: Arc<Mutex<Vec<(&'static str, Pose)>>>,
 }
 
-impl Search for Answers {
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
-        self.evaluate_at(frame, Pose { scale: self.grown * at.scale, ..at })
+const RESTORED: Pose = Pose { center: (3.0, 4.0), scale: 0.5, angle: 0.0, aspect: 1.0 };
+
+impl Localizer for Answers {
+    fn locate(&mut self, frame: &Frame<'_>, at: Pose, _: Extent) -> Located {
+        self.score_at(frame, Pose { scale: self.grown * at.scale, ..at })
     }
 
-    fn evaluate_at(&mut self, _: &Frame<'_>, at: Pose) -> Detection {
-        Detection { pose: at, evidence: Evidence::default(), seen: true, guess: None }
+    fn score_at(&mut self, _: &Frame<'_>, at: Pose) -> Located {
+        Located::new(at, Evidence::default(), None, true)
     }
 
-    fn learn(&mut self, _: &Frame<'_>, _: Pose, _: &Evidence, _: Option<f64>) -> Learned {
-        Learned::Done
+    fn learn(&mut self, _: &Frame<'_>, _: &Located, _: Update) -> Learned {
+        Learned::KeptModel
     }
 
-    fn state(&self, _: &Evidence) -> State {
-        State::Tracking
+    fn snapshot(&mut self, at: Pose) {
+        self.calls.lock().unwrap().push(("snapshot", at));
+    }
+
+    fn restore(&mut self) -> Option<Pose> {
+        Some(RESTORED)
+    }
+
+    fn restart(&mut self, at: Pose) {
+        self.calls.lock().unwrap().push(("restart", at));
     }
 
     fn response(&self) -> ResponseMap<'_> {
@@ -55,7 +68,7 @@ impl Search for Answers {
         ResponseMap { values, layout: ResponseLayout::Centered, center: BOX.center(), step: (1.0, 1.0), angle: 0.0 }
     }
 
-    fn boxed_clone(&self) -> Box<dyn Search> {
+    fn boxed_clone(&self) -> Box<dyn Localizer> {
         Box::new(self.clone())
     }
 }
@@ -70,9 +83,9 @@ fn frame(pixels: &[u8]) -> Frame<'_> {
 }
 
 /// A search that follows the size, and has learned the first picture.
-fn following(grown: f64, params: ScaleFilterParams) -> Box<dyn Search> {
-    let (first, search) = (picture(1.0), Box::new(Answers { grown }));
-    ScaleSearch::around(search, ScaleParams::Filter(params), &frame(&first), BOX)
+fn following(grown: f64, params: ScaleFilterParams) -> Box<dyn Localizer> {
+    let (first, search) = (picture(1.0), Box::new(Answers { grown, calls: Arc::default() }));
+    ScaleLocalizer::around(search, ScaleParams::Filter(params), &frame(&first), BOX)
 }
 
 /// Even if the search, or the filter for the scale, would go on.
@@ -81,7 +94,7 @@ fn a_target_becomes_no_smaller_and_no_larger_than_its_limits() {
     for (grown, end) in [(0.01, LIMITS.0), (100.0, LIMITS.1)] {
         let (mut search, pixels) = (following(grown, ScaleFilterParams::default()), picture(1.0));
         let at = Pose::of(BOX);
-        assert_eq!(search.detect(&frame(&pixels), at).pose.scale, end);
+        assert_eq!(search.locate(&frame(&pixels), at, Extent::Pose).pose.scale, end);
     }
 }
 
@@ -95,9 +108,9 @@ fn a_target_that_has_grown_is_learned_at_its_new_size() {
         let pixels = picture(zoom);
         let mut at = Pose::of(BOX);
         for look in 0..3 {
-            at = search.detect(&frame(&pixels), at).pose;
+            at = search.locate(&frame(&pixels), at, Extent::Pose).pose;
             assert!((at.scale / zoom).ln().abs() < 0.025, "look {look}: {} for {zoom}", at.scale);
-            search.learn(&frame(&pixels), at, &Evidence::default(), None);
+            search.learn(&frame(&pixels), &Located::new(at, Evidence::default(), None, true), Update::Usual);
         }
     }
 }
@@ -148,4 +161,21 @@ fn odd_boxes_and_places_are_no_panic() {
             assert_eq!(filter.find(patch, center), 0.0, "{size:?}, {center:?}");
         }
     }
+}
+
+/// What the wrapped localizer answers and is told goes through.
+#[test]
+fn a_wrapped_localizer_is_told_everything() {
+    let (first, inner) = (picture(1.0), Answers { grown: 1.0, calls: Arc::default() });
+    let scale = ScaleParams::Filter(ScaleFilterParams::default());
+    let mut outer = ScaleLocalizer::around(Box::new(inner.clone()), scale, &frame(&first), BOX);
+    let (here, there) = (Pose::of(BOX), Pose::of(BOX).at((9.0, 9.0)));
+    outer.snapshot(here);
+    outer.restart(there);
+    assert_eq!(*inner.calls.lock().unwrap(), [("snapshot", here), ("restart", there)]);
+    assert_eq!(outer.restore(), Some(RESTORED));
+    let located = outer.score_at(&frame(&first), here);
+    assert_eq!(outer.learn(&frame(&first), &located, Update::Usual), Learned::KeptModel);
+    // A place alone keeps its size.
+    assert_eq!(outer.locate(&frame(&picture(1.2)), here, Extent::Place).pose.scale, 1.0);
 }

@@ -1,16 +1,17 @@
-//! A background-aware filter and a siamese network together: two trackers that fail in different frames.
+//! A background-aware filter and a siamese network together: two localizers that fail in different frames.
 //!
-//! Where their boxes overlap, the box is their mean. Where they do not, the comparisons with what was given (the identity,
-//! and the similarity of the network's features) and both confidences are weighed over some frames; the one that loses
-//! starts anew at the place of the other, the filter with the models of its last certain frame. A box whose similarity
-//! stays low is lost, although both agree.
+//! Where their boxes overlap, the box is their mean. Where they disagree, their verifiers (the appearance, and the
+//! similarity of the network's features) and both probabilities are weighed over some frames; the loser starts anew at the
+//! place of the other, the filter with the models of its last snapshot. A box whose similarity stays low is not probable,
+//! although both agree.
 
 use super::ResponseMap;
-use super::background_search::BackgroundSearch;
-use super::confidence::{log_odds, logistic};
+use super::background_localizer::BackgroundLocalizer;
+use super::calibration::{by_filter_and_network, by_lone_network, by_network};
+use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update};
 use super::params::ExpertParams;
-use super::search::{Detection, Evidence, Finds, Learned, Pose, Search};
-use super::siamese_search::{SiameseSearch, probability};
+use super::siamese_localizer::SiameseLocalizer;
+use super::verifier::{Sample, Verifier};
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
@@ -20,11 +21,11 @@ const SAME: f64 = 0.3;
 /// Share of the network's box in the joint one where the filter is sure and where it is not, times the network's
 /// probability.
 const NETWORK_SHARE: (f64, f64) = (0.35, 1.15);
-/// How fast the doubt follows.
-const DOUBT_RATE: f64 = 0.3;
-/// Doubt at which the loser starts anew, and frames in a row in which they have not agreed.
+/// How fast the preference follows.
+const PREFERENCE_RATE: f64 = 0.3;
+/// Preference at which the loser starts anew, and frames in a row in which they have disagreed.
 const DECIDED: f64 = 0.25;
-const MIN_APART: usize = 4;
+const MIN_DISAGREEMENT: usize = 4;
 /// Confidence of the filter from which the network need not be asked in every frame.
 const SURE: f64 = 0.9;
 /// Score of the network and overlap of both boxes above which a low confidence of the filter alone does not call the
@@ -35,27 +36,24 @@ const AGREED: (f32, f32) = (0.9, 0.5);
 const UNLIKE: f64 = 0.55;
 const SIMILARITY_RATE: f64 = 0.1;
 /// Similarity above which a place elsewhere may show the target.
-const LIKE: f32 = 0.7;
+const LIKE: f64 = 0.7;
 /// Similarity below which the box shows something else, so that it stays at its last place.
 const HIDDEN: f32 = 0.35;
 /// Score of the network above which the box of a lost target goes with it.
 const GUESSED: f64 = 0.9;
-/// What counts as the similarity of a box outside the network's search area.
-const OUTSIDE: f64 = 0.6;
 
-/// Weights of the log-odds of the filter, those of the network's score, their agreement, the similarity, and the constant:
-/// fitted to sequences of four groups.
-const EXPERTS: (f64, f64, f64, f64, f64) = (0.20, 0.25, 2.34, 9.26, -8.27);
-/// The same where the box of a lost target goes with the network: weights of its score, the similarity, and the constant.
-const GUESS: (f64, f64, f64) = (0.73, 8.06, -9.40);
+/// The probability of a place, 0 where there was nothing to see.
+fn probability(located: &Located) -> f64 {
+    located.probability.filter(|_| located.seen).unwrap_or(0.0)
+}
 
-/// Both searches of one target.
+/// Both localizers of one target.
 #[derive(Clone, Debug)]
-pub(super) struct ExpertSearch {
+pub(super) struct FusedLocalizer {
     params: ExpertParams,
     size: (f64, f64),
-    filter: BackgroundSearch,
-    network: SiameseSearch,
+    filter: BackgroundLocalizer,
+    network: SiameseLocalizer,
     filter_at: Pose,
     network_at: Pose,
     /// The pose that was last returned.
@@ -63,11 +61,11 @@ pub(super) struct ExpertSearch {
     /// From the filter's box to the joint one: motion in its widths and heights, factors of width and height.
     relation: [f64; 4],
     /// Above 0 where the evidence favours the network.
-    doubt: f64,
+    preference: f64,
     /// Running mean of the similarity.
     mean_similarity: f64,
     /// Frames in a row without agreement.
-    apart: usize,
+    disagreement_frames: usize,
     /// Frames since the network was asked.
     waited: usize,
     /// The network's score, and the overlap of its box with the filter's, when it answered last.
@@ -76,14 +74,14 @@ pub(super) struct ExpertSearch {
     last_similarity: Option<f32>,
 }
 
-impl ExpertSearch {
+impl FusedLocalizer {
     /// Learns the target at `bbox`.
     ///
     /// # Errors
-    /// As [`BackgroundSearch::new`] and [`SiameseSearch::new`].
+    /// As [`BackgroundLocalizer::new`] and [`SiameseLocalizer::new`].
     pub fn new(params: &ExpertParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        let network = SiameseSearch::new(&params.model, frame, bbox)?;
-        let filter = BackgroundSearch::new(&params.filter, frame, bbox)?;
+        let network = SiameseLocalizer::new(&params.model, frame, bbox)?;
+        let filter = BackgroundLocalizer::new(&params.filter, frame, bbox)?;
         let at = Pose::of(bbox);
         Ok(Self {
             params: params.clone(),
@@ -94,21 +92,17 @@ impl ExpertSearch {
             network_at: at,
             last: at,
             relation: [0.0, 0.0, 1.0, 1.0],
-            doubt: 0.0,
+            preference: 0.0,
             mean_similarity: 1.0,
-            apart: 0,
+            disagreement_frames: 0,
             waited: 0,
             last_answer: None,
             last_similarity: None,
         })
     }
 
-    fn filter_confidence(&self, detection: &Detection) -> f64 {
-        if detection.seen { self.filter.confidence(&detection.evidence).unwrap_or(0.0) } else { 0.0 }
-    }
-
-    /// A detection with the network's last answer.
-    fn concluded(&mut self, mut found: Detection) -> Detection {
+    /// A place with the network's last answer.
+    fn concluded(&mut self, mut found: Located) -> Located {
         (found.evidence.network, found.evidence.agreement) = self.last_answer.unzip();
         if self.waited == 0 {
             self.last_similarity = self.last_answer.and_then(|_| self.network.similarity(found.pose));
@@ -116,7 +110,74 @@ impl ExpertSearch {
             self.mean_similarity += SIMILARITY_RATE * (now - self.mean_similarity);
         }
         found.evidence.similarity = self.last_similarity;
+        if let Some((filter, (score, agreement))) = found.probability.zip(self.last_answer) {
+            let joint = by_filter_and_network(filter, score, agreement, self.last_similarity);
+            found.probability = Some(if self.mean_similarity < UNLIKE { 0.0 } else { joint });
+        }
         self.last = found.pose;
+        found
+    }
+
+    /// How like the given box the one at `pose` is to the network, 0 where that cannot be told.
+    fn similarity_at(&mut self, frame: &Frame<'_>, pose: Pose) -> f64 {
+        self.network.score(&Sample { frame, pose, view: None }).unwrap_or(0.0)
+    }
+
+    /// The boxes of both overlap: the joint box.
+    fn agree(&mut self, sure: f64, score: f64) -> Pose {
+        (self.disagreement_frames, self.preference) = (0, self.preference * (1.0 - PREFERENCE_RATE));
+        let (f, n) = (self.filter_at.bbox(self.size), self.network_at.bbox(self.size));
+        let share = (NETWORK_SHARE.0 + (NETWORK_SHARE.1 - NETWORK_SHARE.0) * (1.0 - sure)) * by_network(score);
+        let mix = |a: f64, b: f64| a + (b - a) * share;
+        let (fc, nc) = (f.center(), n.center());
+        let (w, h) = (mix(f.w, n.w), mix(f.h, n.h));
+        let center = (mix(fc.0, nc.0), mix(fc.1, nc.1));
+        self.relation = [(center.0 - fc.0) / f.w, (center.1 - fc.1) / f.h, w / f.w, h / f.h];
+        self.network.pose_of(center, (w, h))
+    }
+
+    /// Both are at different places: who is right is decided over some frames.
+    fn disagree(&mut self, frame: &Frame<'_>, found: Located, sure: f64, score: f64) -> Located {
+        self.disagreement_frames += 1;
+        let network = self.network_at;
+        let place = Pose { aspect: 1.0, angle: self.filter_at.angle, ..network };
+        let there = self.filter.score_at(frame, place);
+        let appearance = |evidence: &Evidence| f64::from(evidence.identity.unwrap_or(0.0)).clamp(-1.0, 1.0);
+        let by_appearance = appearance(&there.evidence) - appearance(&found.evidence);
+        let by_probability = by_network(score) - sure;
+        let own = self.joint(self.filter_at);
+        let by_similarity = self.similarity_at(frame, network) - self.similarity_at(frame, own);
+        let now = (by_appearance + by_probability) / 2.0 + by_similarity;
+        self.preference += PREFERENCE_RATE * (now - self.preference);
+        let decided = self.disagreement_frames >= MIN_DISAGREEMENT;
+        if decided && self.preference > DECIDED {
+            self.filter.restore();
+            (self.filter_at, self.disagreement_frames) = (place, 0);
+            self.relation = [0.0, 0.0, 1.0, 1.0];
+        } else if decided && self.preference < -DECIDED {
+            (self.network_at, self.preference, self.disagreement_frames) = (own, 0.0, 0);
+            return Located { pose: own, ..found };
+        } else if self.preference <= 0.0 {
+            return Located { pose: own, ..found };
+        }
+        Located { pose: network, seen: true, ..there }
+    }
+
+    /// Whether the network is asked in this frame, in which the filter is right with a probability of `sure`.
+    fn asks_network(&self, sure: f64) -> bool {
+        let agreed = self.last_answer.is_some_and(|(score, overlap)| score > AGREED.0 && overlap > AGREED.1);
+        let unsure = sure < SURE && (!agreed || self.waited > 1);
+        self.waited >= self.params.every || unsure || self.disagreement_frames > 0
+    }
+
+    /// A place where a lost target may be: the filter's, unless the network denies what is there.
+    fn locate_place(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
+        let mut found = self.filter.locate(frame, Pose { aspect: 1.0, ..at }, Extent::Place);
+        if probability(&found) >= self.params.filter.confidence.tracking_from {
+            let pose = self.joint(found.pose);
+            let similarity = self.network.score(&Sample { frame, pose, view: None });
+            found.seen &= similarity.is_none_or(|similarity| similarity > LIKE);
+        }
         found
     }
 
@@ -128,128 +189,76 @@ impl ExpertSearch {
     }
 }
 
-impl Search for ExpertSearch {
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+impl Localizer for FusedLocalizer {
+    fn locate(&mut self, frame: &Frame<'_>, at: Pose, extent: Extent) -> Located {
+        if extent == Extent::Place {
+            return self.locate_place(frame, at);
+        }
         // A lost target: the network follows on, and the filter looks where the box is, which goes with the network or
         // stays.
-        if at != self.last && self.doubt <= DECIDED {
+        if at != self.last && self.preference <= DECIDED {
             self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
         }
         let (filter_before, network_before) = (self.filter_at, self.network_at);
-        let mut found = self.filter.detect(frame, self.filter_at);
-        let sure = self.filter_confidence(&found);
+        let mut found = self.filter.locate(frame, self.filter_at, Extent::Pose);
+        let sure = probability(&found);
         if found.seen {
             self.filter_at = found.pose;
         }
         self.waited += 1;
-        let agreed = self.last_answer.is_some_and(|(score, overlap)| score > AGREED.0 && overlap > AGREED.1);
-        let unsure = sure < SURE && (!agreed || self.waited > 1);
-        let ask = self.waited >= self.params.every || unsure || self.apart > 0;
-        if !ask {
-            let motion =
-                (self.filter_at.center.0 - filter_before.center.0, self.filter_at.center.1 - filter_before.center.1);
-            let center = (self.network_at.center.0 + motion.0, self.network_at.center.1 + motion.1);
+        if !self.asks_network(sure) {
+            let (from, to) = (filter_before.center, self.filter_at.center);
+            let center = (self.network_at.center.0 + (to.0 - from.0), self.network_at.center.1 + (to.1 - from.1));
             self.network_at = self.network_at.at(center);
             found.pose = self.joint(self.filter_at);
             return self.concluded(found);
         }
         self.waited = 0;
-        let seen = self.network.locate(frame, self.network_at);
-        let Some((network, score)) = seen else {
+        let Some((network, score)) = self.network.find(frame, self.network_at) else {
             // The filter goes on alone.
             self.last_answer = None;
             found.pose = self.joint(self.filter_at);
             return self.concluded(found);
         };
         self.network_at = network;
-        let (by_filter, by_network) = (self.filter_at.bbox(self.size), network.bbox(self.size));
-        let overlap = by_filter.overlap(&by_network);
+        let overlap = self.filter_at.bbox(self.size).overlap(&network.bbox(self.size));
         self.last_answer = Some((score as f32, overlap as f32));
-        if overlap >= SAME {
-            self.apart = 0;
-            self.doubt *= 1.0 - DOUBT_RATE;
-            let share = (NETWORK_SHARE.0 + (NETWORK_SHARE.1 - NETWORK_SHARE.0) * (1.0 - sure)) * probability(score);
-            let mix = |a: f64, b: f64| a + (b - a) * share;
-            let (f, n) = (by_filter, by_network);
-            let (fc, nc) = (f.center(), n.center());
-            let (w, h) = (mix(f.w, n.w), mix(f.h, n.h));
-            let center = (mix(fc.0, nc.0), mix(fc.1, nc.1));
-            self.relation = [(center.0 - fc.0) / f.w, (center.1 - fc.1) / f.h, w / f.w, h / f.h];
-            found.pose = self.network.pose_of(center, (w, h));
-            found.seen = true;
-        } else {
-            self.apart += 1;
-            let place = Pose { aspect: 1.0, angle: self.filter_at.angle, ..network };
-            let there = self.filter.evaluate_at(frame, place);
-            let identity = |evidence: &Evidence| f64::from(evidence.identity.unwrap_or(0.0)).clamp(-1.0, 1.0);
-            let by_identity = identity(&there.evidence) - identity(&found.evidence);
-            let by_confidence = probability(score) - sure;
-            let own = self.joint(self.filter_at);
-            let similarity = |pose: Pose| f64::from(self.network.similarity_at(frame, pose).unwrap_or(0.0));
-            let by_similarity = similarity(network) - similarity(own);
-            self.doubt += DOUBT_RATE * ((by_identity + by_confidence) / 2.0 + by_similarity - self.doubt);
-            if self.apart >= MIN_APART && self.doubt > DECIDED {
-                self.filter.restore();
-                self.filter_at = place;
-                self.apart = 0;
-                found = Detection { pose: network, seen: true, ..there };
-                self.relation = [0.0, 0.0, 1.0, 1.0];
-            } else if self.apart >= MIN_APART && self.doubt < -DECIDED {
-                self.network_at = self.joint(self.filter_at);
-                (self.doubt, self.apart) = (0.0, 0);
-                found.pose = self.network_at;
-            } else if self.doubt > 0.0 {
-                found = Detection { pose: network, seen: true, ..there };
-            } else {
-                found.pose = self.joint(self.filter_at);
-            }
-        }
+        let found = match overlap >= SAME {
+            true => Located { pose: self.agree(sure, score), seen: true, ..found },
+            false => self.disagree(frame, found, sure, score),
+        };
         let mut found = self.concluded(found);
         if self.last_similarity.is_some_and(|similarity| similarity < HIDDEN) {
             (self.filter_at, self.network_at) = (filter_before, network_before);
             (found.pose, found.seen, self.last) = (at, false, at);
         } else if score > GUESSED {
             let similarity = self.network.similarity(network);
-            let (score_weight, similarity_weight, constant) = GUESS;
-            let sum = score_weight * log_odds(score, 1e-4)
-                + similarity_weight * similarity.map_or(OUTSIDE, f64::from)
-                + constant;
-            let confidence = Some(logistic(sum) as f32);
+            let confidence = Some(by_lone_network(score, similarity) as f32);
             found.guess = Some((network, Evidence { similarity, confidence, ..found.evidence }));
         }
         found
     }
 
-    fn probe(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
-        let mut found = self.filter.probe(frame, Pose { aspect: 1.0, ..at });
-        if self.filter_confidence(&found) >= self.params.filter.confidence.tracking_from {
-            let similarity = self.network.similarity_at(frame, self.joint(found.pose));
-            found.seen &= similarity.is_none_or(|similarity| similarity > LIKE);
-        }
-        found
+    fn score_at(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
+        let located = self.filter.score_at(frame, Pose { aspect: 1.0, ..at });
+        Located { pose: at, ..located }
     }
 
-    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
-        let detection = self.filter.evaluate_at(frame, Pose { aspect: 1.0, ..at });
-        Detection { pose: at, ..detection }
+    fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned {
+        match update {
+            // The filter does not learn while it is not clear who is right.
+            Update::Usual if self.disagreement_frames > 0 => Learned::Done,
+            Update::Usual => self.filter.learn(frame, &Located { pose: self.filter_at, ..*located }, update),
+            _ => {
+                let pose = Pose { aspect: 1.0, ..located.pose };
+                self.filter.learn(frame, &Located { pose, ..*located }, update)
+            }
+        }
     }
 
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, evidence: &Evidence, rate: Option<f64>) -> Learned {
-        if rate.is_some() {
-            return self.filter.learn(frame, Pose { aspect: 1.0, ..at }, evidence, rate);
-        }
-        // The filter does not learn while it is not clear who is right.
-        if self.apart > 0 {
-            return Learned::Done;
-        }
-        self.filter.learn(frame, self.filter_at, evidence, None)
-    }
-
-    fn moved(&mut self, to: Pose) {
-        if to != self.last {
-            self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..to };
-            (self.network_at, self.last) = (to, to);
-            (self.doubt, self.apart, self.mean_similarity) = (0.0, 0, 1.0);
+    fn snapshot(&mut self, _: Pose) {
+        if self.disagreement_frames == 0 {
+            self.filter.snapshot(self.filter_at);
         }
     }
 
@@ -258,27 +267,19 @@ impl Search for ExpertSearch {
         self.filter.restore().map(|pose| self.joint(pose))
     }
 
-    fn finds(&self) -> Finds {
-        self.filter.finds()
-    }
-
-    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
-        let filter = self.filter.confidence(evidence)?;
-        let Some((score, agreement)) = evidence.network.zip(evidence.agreement) else { return Some(filter) };
-        let (filter_weight, network_weight, agreement_weight, similarity_weight, constant) = EXPERTS;
-        let sum = filter_weight * log_odds(filter, 1e-9)
-            + network_weight * log_odds(f64::from(score), 1e-4)
-            + agreement_weight * f64::from(agreement)
-            + similarity_weight * evidence.similarity.map_or(OUTSIDE, f64::from)
-            + constant;
-        Some(if self.mean_similarity < UNLIKE { 0.0 } else { logistic(sum) })
+    fn restart(&mut self, at: Pose) {
+        if at != self.last {
+            self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
+            (self.network_at, self.last) = (at, at);
+            (self.preference, self.disagreement_frames, self.mean_similarity) = (0.0, 0, 1.0);
+        }
     }
 
     fn response(&self) -> ResponseMap<'_> {
         self.filter.response()
     }
 
-    fn boxed_clone(&self) -> Box<dyn Search> {
+    fn boxed_clone(&self) -> Box<dyn Localizer> {
         Box::new(self.clone())
     }
 }
@@ -365,17 +366,17 @@ mod tests {
         let mut params = ExpertParams { model: folder("").to_str().unwrap().into(), ..ExpertParams::default() };
         params.filter.padding = 2.0;
         let given = BBox::new(here.0, here.1, 48.0, 48.0);
-        let mut search = ExpertSearch::new(&params, &view, given).unwrap();
+        let mut search = FusedLocalizer::new(&params, &view, given).unwrap();
         for _ in 0..15 {
             let at = search.last;
-            let found = search.detect(&view, at);
-            search.learn(&view, found.pose, &found.evidence, None);
+            let found = search.locate(&view, at, Extent::Pose);
+            search.learn(&view, &found, Update::Usual);
         }
         search.filter_at = search.filter_at.at((twin.0 + 24.0, twin.1 + 24.0));
-        for _ in 0..3 * MIN_APART {
+        for _ in 0..3 * MIN_DISAGREEMENT {
             let at = search.last;
-            let found = search.detect(&view, at);
-            search.learn(&view, found.pose, &found.evidence, None);
+            let found = search.locate(&view, at, Extent::Pose);
+            search.learn(&view, &found, Update::Usual);
         }
         assert!(search.filter_at.bbox((48.0, 48.0)).overlap(&given) > 0.6, "{:?}", search.filter_at);
         assert!(search.last.bbox((48.0, 48.0)).overlap(&given) > 0.6, "{:?}", search.last);
@@ -383,10 +384,10 @@ mod tests {
 
     /// An expert that asks its network in every frame, and whose memory of the given box has this cosine with what the
     /// box shows.
-    fn expert_with_similarity(view: &Frame<'_>, cosine: f32) -> ExpertSearch {
+    fn expert_with_similarity(view: &Frame<'_>, cosine: f32) -> FusedLocalizer {
         let params = ExpertParams { model: folder("").to_str().unwrap().into(), every: 1, ..ExpertParams::default() };
         let given = BBox::new(80.0, 90.0, 48.0, 48.0);
-        let mut search = ExpertSearch::new(&params, view, given).unwrap();
+        let mut search = FusedLocalizer::new(&params, view, given).unwrap();
         let sine = (1.0 - cosine * cosine).sqrt();
         // Turned by that angle in each plane of two channels.
         for [a, b] in search.network.given.as_chunks_mut().0 {
@@ -401,11 +402,15 @@ mod tests {
         let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
         for (cosine, lost) in [(0.8, false), (0.45, true)] {
             let mut search = expert_with_similarity(&view, cosine);
-            assert_eq!(search.probe(&view, search.last).seen, !lost, "elsewhere it must be like the given, too");
+            assert_eq!(
+                search.locate(&view, search.last, Extent::Place).seen,
+                !lost,
+                "elsewhere it must be like the given, too"
+            );
             let is_lost: Vec<_> = (0..60)
                 .map(|_| {
-                    let found = search.detect(&view, search.last);
-                    search.confidence(&found.evidence) < Some(search.params.filter.confidence.lost_below)
+                    let found = search.locate(&view, search.last, Extent::Pose);
+                    found.probability < Some(search.params.filter.confidence.lost_below)
                 })
                 .collect();
             assert!(!is_lost[..10].contains(&true), "{cosine}: {is_lost:?}");
@@ -420,7 +425,7 @@ mod tests {
         for (cosine, stays) in [(0.8, false), (-0.5, true)] {
             let mut search = expert_with_similarity(&first, cosine);
             let at = search.last;
-            let found = search.detect(&second, at);
+            let found = search.locate(&second, at, Extent::Pose);
             assert_eq!((found.pose == at, found.seen), (stays, !stays), "{cosine}: {:?}", found.pose);
         }
     }
@@ -432,11 +437,11 @@ mod tests {
         for lost in [false, true] {
             let mut search = expert_with_similarity(&view, 1.0);
             let elsewhere = search.last.at((220.0, 170.0));
-            search.detect(&view, search.last);
+            search.locate(&view, search.last, Extent::Pose);
             if !lost {
-                search.moved(elsewhere);
+                search.restart(elsewhere);
             }
-            let guess = search.detect(&view, elsewhere).guess.map(|(pose, _)| pose);
+            let guess = search.locate(&view, elsewhere, Extent::Pose).guess.map(|(pose, _)| pose);
             let center = search.network_at.center;
             assert_eq!(guess, lost.then_some(search.network_at));
             assert_eq!((center.0 - 104.0).hypot(center.1 - 114.0) < 12.0, lost, "{center:?}");

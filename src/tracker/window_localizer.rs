@@ -1,16 +1,16 @@
-//! The search by a kernel machine over a bank of real windows: all windows around the target are scored, nearness
+//! The localizer by a kernel machine over a bank of real windows: all windows around the target are scored, nearness
 //! counts, a gate stands before learning.
 //!
 //! The windows are whole cells of one size, seen so coarsely that the target has the template's size.
 
 use ndarray::ArrayView2;
 
-use super::confidence::Calibration;
+use super::calibration::Calibration;
+use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, check_box, is_blank, uniform};
 use super::params::WindowParams;
 use super::response::{Peak, between_cells};
 use super::scale_rotation::limits;
-use super::search::{Detection, Evidence, Learned, Pose, Search, check_box, is_blank, uniform};
-use super::{ResponseLayout, ResponseMap, State};
+use super::{ResponseLayout, ResponseMap};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::features::hann;
@@ -208,10 +208,8 @@ const PEAK_RADIUS: usize = 3;
 
 /// Scores all windows around a place of the frame, and learns from them.
 #[derive(Clone, Debug)]
-pub(super) struct WindowSearch {
+pub(super) struct WindowLocalizer {
     params: WindowParams,
-    /// Decisions below this are worth `lost`.
-    lost: f64,
     /// Accepted frames since one was learned from.
     accepted: usize,
     /// The decision that the last detection stands on.
@@ -238,14 +236,13 @@ pub(super) struct Found {
     place: (usize, usize),
 }
 
-impl WindowSearch {
-    /// Learns the target at `bbox` and what is around it; decisions below `lost`, or below the gate where that is
-    /// lower, will be worth [`State::Lost`].
+impl WindowLocalizer {
+    /// Learns the target at `bbox` and what is around it.
     ///
     /// # Errors
     /// [`Error::Box`] for a box that cannot be tracked, when its search area is too large or there is nothing in it;
     /// what the machine says of its first fit.
-    pub fn new(params: &WindowParams, lost: f64, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
+    pub fn new(params: &WindowParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         check_box(frame.size(), bbox)?;
         let mut grid = WindowGrid::new(params, bbox)?;
         let mut cutter = WindowCutter::new(&grid, frame.size());
@@ -276,7 +273,6 @@ impl WindowSearch {
             by_row[1..=height].iter().flat_map(|r| by_col[1..=width].iter().map(move |c| weight(r * c))).collect();
         let mut search = Self {
             params: params.clone(),
-            lost: lost.min(params.gate),
             calibration: Calibration::of_machine(params.machine.kind()),
             accepted: 0,
             decision: f64::NEG_INFINITY,
@@ -419,50 +415,45 @@ impl WindowSearch {
     }
 
     /// What the last scan says of the window at `place`, the target's pose being `pose`.
-    fn detection(&mut self, pose: Pose, place: (usize, usize), seen: bool) -> Detection {
+    fn located(&mut self, pose: Pose, place: (usize, usize), seen: bool) -> Located {
         let (response, size) = (self.detector.response(), self.grid.windows());
         let Peak { value, psr, apce, .. } = Peak::at(response, size, place, PEAK_RADIUS, ResponseLayout::Centered);
         self.decision = f64::from(value);
         let evidence = Evidence { peak: value, psr, apce, decision: seen.then_some(value), ..Evidence::default() };
-        Detection { pose, evidence, seen, guess: None }
+        Located::new(pose, evidence, Some(self.calibration.probability(&evidence)), seen)
     }
 }
 
-impl Search for WindowSearch {
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+impl Localizer for WindowLocalizer {
+    fn locate(&mut self, frame: &Frame<'_>, at: Pose, _: Extent) -> Located {
         if !self.scan(frame, at) {
-            return self.detection(at, self.place_at_middle(), false);
+            return self.located(at, self.place_at_middle(), false);
         }
         let found = self.best(true);
-        self.detection(at.at(found.center), found.place, true)
+        self.located(at.at(found.center), found.place, true)
     }
 
-    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+    fn score_at(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
         let seen = self.scan(frame, at);
-        self.detection(at, self.place_at_middle(), seen)
+        self.located(at, self.place_at_middle(), seen)
     }
 
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, _: &Evidence, rate: Option<f64>) -> Learned {
-        match rate {
-            None => self.learn_above_gate(frame, at, self.decision),
-            Some(share) => self.learn_sample(frame, at, share),
+    fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned {
+        let at = located.pose;
+        match update {
+            Update::Usual => self.learn_above_gate(frame, at, self.decision),
+            Update::Blend(share) => self.learn_sample(frame, at, share),
+            Update::Held(factor) => self.learn_sample(frame, at, self.params.sample_share / factor),
         }
     }
 
-    fn state(&self, evidence: &Evidence) -> State {
-        let score = f64::from(evidence.decision.unwrap_or(f32::NEG_INFINITY));
-        if score < self.lost {
-            State::Lost
-        } else if score <= self.params.gate {
-            State::Uncertain
-        } else {
-            State::Tracking
-        }
+    fn snapshot(&mut self, _: Pose) {}
+
+    fn restore(&mut self) -> Option<Pose> {
+        None
     }
 
-    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
-        Some(self.calibration.probability(evidence))
-    }
+    fn restart(&mut self, _: Pose) {}
 
     fn response(&self) -> ResponseMap<'_> {
         let step = self.grid.step();
@@ -476,7 +467,7 @@ impl Search for WindowSearch {
         }
     }
 
-    fn boxed_clone(&self) -> Box<dyn Search> {
+    fn boxed_clone(&self) -> Box<dyn Localizer> {
         Box::new(self.clone())
     }
 }

@@ -1,4 +1,4 @@
-//! The search on rendered frames, and on input that nobody would give it.
+//! The localizer on rendered frames, and on input that nobody would give it.
 
 use super::*;
 use crate::frame::luma;
@@ -37,25 +37,36 @@ fn view(rgb: &[u8]) -> Frame<'_> {
     Frame::rgb(rgb, WIDTH, HEIGHT).unwrap()
 }
 
-/// A search in its loop.
+/// A localizer in its loop.
 struct Run {
-    search: BackgroundSearch,
+    search: BackgroundLocalizer,
     pose: Pose,
 }
 
 impl Run {
     fn new(params: &BackgroundParams, frame: &Frame<'_>, bbox: BBox) -> Self {
-        let search = BackgroundSearch::new(params, frame, bbox).unwrap();
+        let search = BackgroundLocalizer::new(params, frame, bbox).unwrap();
         Self { pose: Pose::of(bbox), search }
     }
 
-    fn step(&mut self, frame: &Frame<'_>) -> Detection {
-        let detection = self.search.detect(frame, self.pose);
-        self.pose = detection.pose;
-        if detection.seen {
-            self.search.learn(frame, self.pose, &detection.evidence, None);
+    fn step(&mut self, frame: &Frame<'_>) -> Located {
+        let located = self.look(frame);
+        self.pose = located.pose;
+        if located.seen {
+            self.learn(frame, &located, Update::Usual);
         }
-        detection
+        located
+    }
+
+    fn look(&mut self, frame: &Frame<'_>) -> Located {
+        self.search.locate(frame, self.pose, Extent::Pose)
+    }
+
+    fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) {
+        if located.likeness == Likeness::Certain {
+            self.search.snapshot(located.pose);
+        }
+        self.search.learn(frame, located, update);
     }
 
     fn bbox(&self) -> BBox {
@@ -99,7 +110,7 @@ fn a_target_that_moves_and_grows_is_followed_in_colour_and_in_gray() {
             let overlap = run.bbox().overlap(&truth);
             assert!(overlap > 0.7, "gray: {gray}, frame {i}: {overlap}");
             assert!(found.seen && found.evidence.peak > 0.2 && found.evidence.psr > 5.0, "{found:?}");
-            assert!(run.search.confidence(&found.evidence) > Some(params.confidence.tracking_until));
+            assert!(found.probability > Some(params.confidence.tracking_until));
         }
     }
 }
@@ -110,7 +121,7 @@ fn colours_have_no_say_in_gray_frames() {
     let first = grown(1.0);
     let without_color: Vec<_> = gray_of(&first).into_iter().flat_map(|gray| [gray; 3]).collect();
     let of_target = |run: &Run| {
-        [&first, &without_color].map(|rgb| run.search.clone().evaluate_at(&view(rgb), Pose::of(BOX)).evidence.color)
+        [&first, &without_color].map(|rgb| run.search.clone().score_at(&view(rgb), Pose::of(BOX)).evidence.color)
     };
     let [mut with, mut without] = [BackgroundParams::default().color_weight, 0.0]
         .map(|color_weight| run(&BackgroundParams { color_weight, ..plain() }));
@@ -152,7 +163,7 @@ fn a_target_that_turns_is_followed_in_its_angle() {
 fn evidence_and_answers_are_of_the_place_that_is_said() {
     let mut run = Run::new(&BackgroundParams::default(), &view(&frame((80.0, 70.0), 1.0, 0.0)), BOX);
     let moved = frame((90.0, 65.0), 1.0, 0.0);
-    let found = run.search.detect(&view(&moved), run.pose);
+    let found = run.search.locate(&view(&moved), run.pose, Extent::Pose);
     let response = run.search.response();
     let ((row, col), step) = (response.middle(), response.step);
     let at = |center: (f64, f64)| {
@@ -162,8 +173,8 @@ fn evidence_and_answers_are_of_the_place_that_is_said() {
     let highest = response.values.iter().fold(f32::MIN, |m, v| m.max(*v));
     assert_eq!(at(found.pose.center), highest);
     // The target has left its old place; the pose stays the one that was asked for.
-    let there = run.search.evaluate_at(&view(&moved), found.pose);
-    let here = run.search.evaluate_at(&view(&moved), Pose::of(BOX));
+    let there = run.search.score_at(&view(&moved), found.pose);
+    let here = run.search.score_at(&view(&moved), Pose::of(BOX));
     assert_eq!(here.pose, Pose::of(BOX));
     assert!(there.evidence.peak > 2.0 * here.evidence.peak && there.evidence.psr > here.evidence.psr);
     assert!(there.evidence.long_term > here.evidence.long_term && there.evidence.color > here.evidence.color);
@@ -202,7 +213,7 @@ fn odd_boxes_and_frames_are_no_panic() {
 fn there_is_nothing_to_search_in_a_plain_picture() {
     let plain = vec![77; 3 * WIDTH * HEIGHT];
     let params = BackgroundParams::default();
-    assert!(BackgroundSearch::new(&params, &view(&plain), BOX).is_err());
+    assert!(BackgroundLocalizer::new(&params, &view(&plain), BOX).is_err());
     let rgb = frame((80.0, 70.0), 1.0, 0.0);
     let mut run = Run::new(&params, &view(&rgb), BOX);
     let found = run.step(&view(&plain));
@@ -248,9 +259,9 @@ fn an_area_is_reused_where_the_target_has_hardly_moved_and_not_turned() {
         ((0.0, 0.0), 0.1, false),
     ] {
         let mut run = run(&turning());
-        let found = run.search.detect(&view(&still), run.pose).pose;
+        let found = run.search.locate(&view(&still), run.pose, Extent::Pose).pose;
         let at = Pose { angle, ..found.at(run.search.view.in_frame(shift)) };
-        run.search.learn(&view(&still), at, &Evidence::default(), None);
+        run.search.learn(&view(&still), &Located::new(at, Evidence::default(), None, true), Update::Usual);
         assert_eq!(run.search.view.pose, if reused { run.pose } else { at }, "{shift:?}, {angle}");
     }
 }
@@ -261,18 +272,18 @@ fn a_lost_challenge_changes_nothing() {
     let next = frame((82.0, 71.0), 1.0, 0.0);
     let learned = |rotation: RotationParams| {
         let mut run = run(&BackgroundParams { rotation, ..plain() });
-        let Detection { pose: found, evidence, .. } = run.search.detect(&view(&next), run.pose);
+        let found = run.look(&view(&next));
         // So that both cut the target's area anew.
         run.search.view_is_current &= run.search.params.rotation != RotationParams::None;
-        run.search.learn(&view(&next), found, &evidence, None);
-        (found, evidence.identity, run.search.filter.spectrum())
+        run.learn(&view(&next), &found, Update::Usual);
+        (found.pose, found.evidence.identity, run.search.filter.spectrum())
     };
     assert!(learned(never) == learned(RotationParams::None));
 }
 
 /// It may be the background, or a target that has turned.
 #[test]
-fn a_place_that_the_identity_denies_is_learned_slowly() {
+fn a_denied_place_is_learned_slowly() {
     let (rgb, empty) = (grown(1.0), frame((-200.0, -200.0), 1.0, 0.0));
     let moved = |deny_below: f64| {
         let identity = IdentityParams::Krr(IdentityMachineParams { deny_below, ..Default::default() });
@@ -292,7 +303,7 @@ fn a_place_that_the_identity_denies_is_learned_slowly() {
 fn a_loss_restores_the_models_of_a_certain_frame() {
     let (still, other) = (grown(1.0), frame((-200.0, -200.0), 1.0, 0.0));
     let models = |run: &Run| {
-        let color = run.search.clone().evaluate_at(&view(&still), Pose::of(BOX)).evidence.color;
+        let color = run.search.clone().score_at(&view(&still), Pose::of(BOX)).evidence.color;
         (run.search.filter.spectrum(), color)
     };
     for certain in [true, false] {
@@ -302,15 +313,16 @@ fn a_loss_restores_the_models_of_a_certain_frame() {
             if i == 10 && certain {
                 before = models(&run);
             }
-            let Detection { mut evidence, .. } = run.search.detect(&view(&still), run.pose);
+            let mut located = Located { pose: run.pose, ..run.look(&view(&still)) };
+            assert_eq!(located.likeness, Likeness::Certain);
             if !certain {
-                (evidence.psr, evidence.long_term) = (1.0, Some(0.0));
+                located.likeness = Likeness::Plausible;
             }
-            run.search.learn(&view(&still), run.pose, &evidence, None);
+            run.learn(&view(&still), &located, Update::Usual);
         }
         for _ in 0..5 {
-            run.search.detect(&view(&other), run.pose);
-            run.search.learn(&view(&other), run.pose, &Evidence::default(), Some(0.2));
+            let located = Located::new(run.pose, run.look(&view(&other)).evidence, None, true);
+            run.learn(&view(&other), &located, Update::Blend(0.2));
         }
         let covered = models(&run);
         assert!(covered.0 != before.0 && covered.1 != before.1, "{:?}, {:?}", covered.1, before.1);
@@ -319,9 +331,9 @@ fn a_loss_restores_the_models_of_a_certain_frame() {
     }
 }
 
-/// Also among the first frames, which the identity keeps for good.
+/// Also among the first frames, which the appearance keeps for good.
 #[test]
-fn an_identity_does_not_learn_what_it_denies() {
+fn an_appearance_does_not_learn_what_it_denies() {
     let mut run = run(&plain());
     (0..5).for_each(|_| _ = run.step(&view(&grown(1.0))));
     let empty = frame((-200.0, -200.0), 1.0, 0.0);
@@ -339,7 +351,7 @@ fn a_turn_is_believed_if_it_is_large_enough_and_the_answer_better_by_the_margin(
         let rotation =
             RotationParams::Filter(RotationFilterParams { min_turn, margin, ..RotationFilterParams::default() });
         let mut run = Run::new(&BackgroundParams { rotation, ..plain() }, &view(&frame((80.0, 70.0), 1.0, 0.0)), BOX);
-        run.search.detect(&view(&turned), run.pose).pose.angle
+        run.search.locate(&view(&turned), run.pose, Extent::Pose).pose.angle
     };
     let accepted = angle(4.0, 0.05);
     assert!((accepted - turn).abs() < 0.15, "{accepted}");
@@ -355,7 +367,7 @@ fn a_size_stays_within_its_limits() {
     let params = BackgroundParams { rotation: RotationParams::None, ..Default::default() };
     for (scale, limit) in [(0.1, 5.0 / 24.0), (12.0, WIDTH as f64 / 30.0)] {
         let mut run = Run::new(&params, &view(&still), BOX);
-        let found = run.search.detect(&view(&still), Pose { scale, ..run.pose });
+        let found = run.search.locate(&view(&still), Pose { scale, ..run.pose }, Extent::Pose);
         assert!(found.seen);
         assert_eq!(found.pose.scale, limit);
     }
@@ -376,7 +388,7 @@ fn the_middle_of_a_target_leaves_no_frame() {
     ] {
         let bbox = BBox::new(from.0 - 15.0, from.1 - 12.0, 30.0, 24.0);
         let mut run = Run::new(&plain(), &view(&frame(from, 1.0, 0.0)), bbox);
-        let found = run.search.detect(&view(&frame(to, 1.0, 0.0)), run.pose).pose.center;
+        let found = run.search.locate(&view(&frame(to, 1.0, 0.0)), run.pose, Extent::Pose).pose.center;
         let (dx, dy) = (found.0 - said.0, found.1 - said.1);
         assert!(dx.abs().max(dy.abs()) < 1.5, "{found:?} from {from:?} to {to:?}");
         // To the very border.

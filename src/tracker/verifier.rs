@@ -1,24 +1,55 @@
-//! A second opinion on any search: a kernel machine over real windows says whether what is followed is still the
-//! target, and finds it again.
+//! Does a place look like what was given? Verifiers answer that question: the [appearance](super::appearance) of the search
+//! area, the features of a network, and a guard.
 //!
-//! A search adapts to whatever it is on, the guard learns only above its gate. When it no longer recognises the
-//! target where the search is, but does elsewhere, the search is put there.
+//! A guard is a verifier that can move the target: a kernel machine over real windows. A localizer adapts to whatever it is
+//! on, the guard learns only above its gate. When it no longer recognises the target where the box is, but does elsewhere,
+//! the box is put there.
 
-use super::State;
+use super::localizer::{Learned, Pose};
 use super::params::GuardParams;
-use super::search::{Learned, Pose, TileScan};
-use super::window_search::WindowSearch;
+use super::redetection::TileScan;
+use super::window_localizer::WindowLocalizer;
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
 
+/// What is compared: a place of a frame.
+#[derive(Clone, Copy)]
+pub(super) struct Sample<'a> {
+    pub frame: &'a Frame<'a>,
+    pub pose: Pose,
+    /// What a localizer has cut around the place.
+    pub view: Option<ViewFeatures<'a>>,
+}
+
+/// The search area of a localizer, in features.
+#[derive(Clone, Copy)]
+pub(super) struct ViewFeatures<'a> {
+    /// Features without their window function, `[row][column][32]`; empty where nothing compares them.
+    pub map: &'a [f32],
+    /// Colour bins of the pixels.
+    pub bins: &'a [u16],
+    /// Rows and columns of cells from the middle to the place.
+    pub shift: (f64, f64),
+}
+
+/// Says whether a place looks like what was given.
+pub(super) trait Verifier {
+    /// About 1 for the target as it was given, lower for anything else; `None` where the place cannot be judged.
+    fn score(&mut self, sample: &Sample<'_>) -> Option<f64>;
+
+    /// Offers the target at a place, which is `certain` or not.
+    fn learn(&mut self, sample: &Sample<'_>, certain: bool) -> Learned;
+}
+
+/// A verifier that can move the target.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
     params: GuardParams,
-    detector: WindowSearch,
+    detector: WindowLocalizer,
     /// Doubtful frames in a row.
     doubts: usize,
-    /// The target's size when it was recognised last: a search that has lost it follows the size of something else.
+    /// The target's size when it was recognised last: a localizer that has lost it follows the size of something else.
     scale: f64,
     scan: TileScan,
 }
@@ -38,62 +69,60 @@ impl Guard {
     /// Learns the target at `bbox` in `frame`.
     ///
     /// # Errors
-    /// As [`WindowSearch::new`].
+    /// As [`WindowLocalizer::new`].
     pub fn new(params: &GuardParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        // Its own state is not used.
-        let detector = WindowSearch::new(&params.windows, f64::NEG_INFINITY, frame, bbox)?;
+        let detector = WindowLocalizer::new(&params.windows, frame, bbox)?;
         Ok(Self { params: params.clone(), detector, doubts: 0, scale: 1.0, scan: TileScan::default() })
     }
 
     /// Judges the target's place `here`. In doubt it looks around; after `lost-after` doubtful frames,
     /// everywhere.
     pub fn watch(&mut self, frame: &Frame<'_>, here: Pose) -> Verdict {
-        let seen = self.detector.scan(frame, here);
-        let score = if seen { self.detector.score_at_middle() } else { f64::NEG_INFINITY };
-        let decision = seen.then_some(score as f32);
+        let sample = Sample { frame, pose: here, view: None };
+        let seen = self.score(&sample);
+        let score = seen.unwrap_or(f64::NEG_INFINITY);
+        let decision = seen.map(|score| score as f32);
         if score >= self.params.uncertain_below {
             (self.doubts, self.scale) = (0, here.scale);
-            let learned = self.detector.learn_above_gate(frame, here, score);
-            return Verdict { decision, found: None, learned };
+            return Verdict { decision, found: None, learned: self.learn(&sample, true) };
         }
         self.doubts += 1;
-        let elsewhere = score + self.params.margin;
-        let near = self.detector.best(true);
-        let there = Pose { scale: self.scale, ..here };
-        let found = if seen && near.score > self.params.accept_above.max(elsewhere) {
-            Some((near.score, near.center))
-        } else if self.doubts >= self.params.lost_after {
-            self.search_tiles(frame, there, (self.params.accept_above + self.params.far_margin).max(elsewhere))
-        } else {
-            None
-        };
+        let found = self.propose(frame, here, seen);
         if found.is_some() {
             self.doubts = 0;
         }
         Verdict {
             decision: found.map_or(decision, |(score, _)| Some(score as f32)),
-            found: found.map(|(_, center)| there.at(center)),
+            found: found.map(|(_, pose)| pose),
             learned: Learned::Done,
         }
     }
 
+    /// Where the target is in place of `here`, which scores as `seen` says, and the score there.
+    fn propose(&mut self, frame: &Frame<'_>, here: Pose, seen: Option<f64>) -> Option<(f64, Pose)> {
+        let elsewhere = seen.unwrap_or(f64::NEG_INFINITY) + self.params.margin;
+        let near = self.detector.best(true);
+        let there = Pose { scale: self.scale, ..here };
+        if seen.is_some() && near.score > self.params.accept_above.max(elsewhere) {
+            return Some((near.score, there.at(near.center)));
+        }
+        let accept_above = (self.params.accept_above + self.params.far_margin).max(elsewhere);
+        let found =
+            (self.doubts >= self.params.lost_after).then(|| self.search_tiles(frame, there, accept_above))??;
+        Some((found.0, there.at(found.1)))
+    }
+
     /// The decision at `here`, of a scan that teaches nothing.
     pub fn first_decision(&mut self, frame: &Frame<'_>, here: Pose) -> Option<f32> {
-        self.detector.scan(frame, here).then(|| self.detector.score_at_middle() as f32)
+        self.score(&Sample { frame, pose: here, view: None }).map(|score| score as f32)
     }
 
-    /// The state after the last verdict.
-    pub fn state(&self, state: State) -> State {
-        match state {
-            State::Tracking | State::Recovered | State::Uncertain if self.doubts >= self.params.lost_after => {
-                State::Lost
-            }
-            State::Tracking | State::Recovered if self.doubts > 0 => State::Uncertain,
-            other => other,
-        }
+    /// Doubtful frames in a row.
+    pub fn doubts(&self) -> usize {
+        self.doubts
     }
 
-    /// Weight of the new sample when the search is put to another place.
+    /// Weight of the new sample when the box is put to another place.
     pub fn relearn_rate(&self) -> f64 {
         self.params.relearn_rate
     }
@@ -116,6 +145,16 @@ impl Guard {
             }
         }
         best
+    }
+}
+
+impl Verifier for Guard {
+    fn score(&mut self, sample: &Sample<'_>) -> Option<f64> {
+        self.detector.scan(sample.frame, sample.pose).then(|| self.detector.score_at_middle())
+    }
+
+    fn learn(&mut self, sample: &Sample<'_>, _: bool) -> Learned {
+        self.detector.learn_above_gate(sample.frame, sample.pose, self.detector.score_at_middle())
     }
 }
 
@@ -289,24 +328,6 @@ mod tests {
             }
             assert_eq!(guard.doubts, lost_after - 1);
         }
-    }
-
-    #[test]
-    fn a_state_is_worth_less_in_doubt_and_nothing_after_too_many_doubts() {
-        let next = picture(AWAY);
-        let mut guard = doubting(|p| (p.uncertain_below, p.lost_after, p.tiles) = (0.0, 3, 0));
-        let judged = |guard: &Guard| [State::Tracking, State::Uncertain, State::Lost].map(|state| guard.state(state));
-        assert_eq!(judged(&guard), [State::Tracking, State::Uncertain, State::Lost]);
-        for _ in 0..2 {
-            watch(&mut guard, &next);
-            assert_eq!(judged(&guard), [State::Uncertain, State::Uncertain, State::Lost]);
-        }
-        for _ in 0..2 {
-            watch(&mut guard, &next);
-            assert_eq!(judged(&guard), [State::Lost; 3]);
-        }
-        watch(&mut guard, &picture(START));
-        assert_eq!(judged(&guard), [State::Tracking, State::Uncertain, State::Lost]);
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! The search by a correlation filter: its area's geometry, its model, and the step from frame to frame
+//! The localizer by a correlation filter: its area's geometry, its model, and the step from frame to frame
 //! (Henriques et al., TPAMI 2015, algorithm 1 and section 8.1).
 
 use ndarray::ArrayView2;
 
-use super::confidence::Calibration;
-use super::params::{FilterParams, PsrParams, ScaleParams};
+use super::calibration::Calibration;
+use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, check_box, is_blank, uniform};
+use super::params::{FilterParams, ScaleParams};
 use super::response::{Peak, displacement};
 use super::scale_rotation::limits;
-use super::search::{Detection, Evidence, Learned, Pose, Search, check_box, is_blank, uniform};
-use super::{ResponseLayout, ResponseMap, State};
+use super::{ResponseLayout, ResponseMap};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::features::{Features, Window, gaussian_labels};
@@ -152,7 +152,7 @@ fn rect(position: (f64, f64), (width, height): (usize, usize)) -> PatchRect {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct FilterSearch {
+pub(crate) struct FilterLocalizer {
     params: FilterParams,
     /// The pose of the position: where the target was found last, or was put.
     pose: Pose,
@@ -171,7 +171,7 @@ pub(crate) struct FilterSearch {
     calibration: Option<Calibration>,
 }
 
-impl FilterSearch {
+impl FilterLocalizer {
     /// Where the target was last, in the filter's own rounding: at first, the initial box.
     pub fn pose(&self) -> Pose {
         self.pose
@@ -190,7 +190,7 @@ impl FilterSearch {
         let labels = gaussian_labels(rows, cols, area.sigma);
         let position = area.position(bbox);
         let pose = Pose::of(bbox).at(area.center(position));
-        let mut search = Self {
+        let mut localizer = Self {
             params: params.clone(),
             calibration: Calibration::of_filter(params),
             pose,
@@ -204,12 +204,12 @@ impl FilterSearch {
             features,
             area,
         };
-        search.extract(frame);
-        if is_blank(search.filter.input()) {
+        localizer.extract(frame);
+        if is_blank(localizer.filter.input()) {
             return Err(uniform(bbox));
         }
-        search.filter.learn(params.learning_rate);
-        Ok(search)
+        localizer.filter.learn(params.learning_rate);
+        Ok(localizer)
     }
 
     /// Puts the area to `at`, to the next whole pixel unless it is free; where it is already, nothing moves.
@@ -243,11 +243,12 @@ impl FilterSearch {
         textured
     }
 
-    /// The evidence of the current peak.
-    fn detection(&self, peak: &Peak, seen: bool) -> Detection {
+    /// The current peak.
+    fn located(&self, peak: &Peak, seen: bool) -> Located {
         let Peak { value, psr, apce, .. } = *peak;
         let evidence = Evidence { peak: value, psr, apce, ..Evidence::default() };
-        Detection { pose: self.pose, evidence, seen, guess: None }
+        let probability = self.calibration.map(|calibration| calibration.probability(&evidence));
+        Located::new(self.pose, evidence, probability, seen)
     }
 
     /// Cuts the area at the present position and hands its features to the filter.
@@ -280,15 +281,16 @@ pub(crate) struct FilterSnapshot {
 
 /// A step at a time, to look at what lies between.
 #[cfg(feature = "cli")]
-impl FilterSearch {
+impl FilterLocalizer {
     /// Finds the target in the next frame; returns whether there was anything to see.
     pub(crate) fn find(&mut self, frame: &Frame<'_>) -> bool {
-        self.detect(frame, self.pose).seen
+        self.locate(frame, self.pose, Extent::Pose).seen
     }
 
     /// Learns the target where it was found.
     pub(crate) fn learn_here(&mut self, frame: &Frame<'_>) {
-        self.learn(frame, self.pose, &Evidence::default(), None);
+        let here = Located::new(self.pose, Evidence::default(), None, true);
+        self.learn(frame, &here, Update::Usual);
     }
 
     /// The box of a target whose first box has this size.
@@ -326,8 +328,8 @@ impl FilterSearch {
     }
 }
 
-impl Search for FilterSearch {
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+impl Localizer for FilterLocalizer {
+    fn locate(&mut self, frame: &Frame<'_>, at: Pose, _: Extent) -> Located {
         let textured = self.respond(frame, at);
         let size = self.filter.size();
         let response = self.filter.response();
@@ -337,18 +339,23 @@ impl Search for FilterSearch {
             self.shift = (displacement(peak.row, size.0) as f64, displacement(peak.col, size.1) as f64);
             self.follow();
         }
-        self.detection(&peak, seen)
+        self.located(&peak, seen)
     }
 
-    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+    fn score_at(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
         let textured = self.respond(frame, at);
         let size = self.filter.size();
         let peak = Peak::at(self.filter.response(), size, (0, 0), self.peak_radius, ResponseLayout::Wrapped);
-        self.detection(&peak, textured && peak.value.is_finite())
+        self.located(&peak, textured && peak.value.is_finite())
     }
 
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, _: &Evidence, rate: Option<f64>) -> Learned {
-        let rate = rate.unwrap_or(self.params.learning_rate);
+    fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned {
+        let rate = match update {
+            Update::Usual => self.params.learning_rate,
+            Update::Blend(share) => share,
+            Update::Held(factor) => self.params.learning_rate / factor,
+        };
+        let at = located.pose;
         let stands = at.center == self.pose.center && at.scale == self.pose.scale;
         if stands && self.shift == (0.0, 0.0) {
             // A new area would hold the same pixels.
@@ -361,18 +368,13 @@ impl Search for FilterSearch {
         Learned::Done
     }
 
-    fn state(&self, evidence: &Evidence) -> State {
-        let PsrParams { uncertain_below, lost_below } = self.params.states;
-        match f64::from(evidence.psr) {
-            psr if psr < lost_below => State::Lost,
-            psr if psr < uncertain_below => State::Uncertain,
-            _ => State::Tracking,
-        }
+    fn snapshot(&mut self, _: Pose) {}
+
+    fn restore(&mut self) -> Option<Pose> {
+        None
     }
 
-    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
-        Some(self.calibration?.probability(evidence))
-    }
+    fn restart(&mut self, _: Pose) {}
 
     fn response(&self) -> ResponseMap<'_> {
         let step = self.area.step() * self.searched.scale;
@@ -386,14 +388,14 @@ impl Search for FilterSearch {
         }
     }
 
-    fn boxed_clone(&self) -> Box<dyn Search> {
+    fn boxed_clone(&self) -> Box<dyn Localizer> {
         Box::new(self.clone())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    //! The states of the filter by its response, and the places where it searches and learns.
+    //! The places where the filter searches and learns.
 
     use super::*;
     use crate::kernels::Kernel;
@@ -409,42 +411,17 @@ mod tests {
         Picture::ground(180, 150).with_target(corner)
     }
 
-    fn search(change: impl FnOnce(&mut FilterParams)) -> FilterSearch {
+    fn search(change: impl FnOnce(&mut FilterParams)) -> FilterLocalizer {
         let mut params = FilterParams::default();
         change(&mut params);
-        FilterSearch::new(&params, &picture(START).frame(), target_at(START)).unwrap()
-    }
-
-    #[test]
-    fn a_peak_to_sidelobe_ratio_is_worth_a_state() {
-        let search = search(|p| p.states = PsrParams { uncertain_below: 8.0, lost_below: 5.0 });
-        let judged = |psr: f32| search.state(&Evidence { peak: 1.0, psr, apce: 100.0, ..Evidence::default() });
-        assert_eq!([0.0, 4.9].map(judged), [State::Lost; 2]);
-        assert_eq!([5.0, 7.9].map(judged), [State::Uncertain; 2]);
-        assert_eq!([8.0, 30.0].map(judged), [State::Tracking; 2]);
-    }
-
-    /// The ratio is that of the current peak: a limit just above it makes the frame lost, one just below not.
-    #[test]
-    fn a_frame_whose_ratio_is_below_the_limit_is_lost() {
-        let gone = Picture::ground(180, 150).with_likeness(START, 0.0);
-        let state = |beside: f64| {
-            let look = |search: &mut FilterSearch| {
-                let at = search.pose();
-                search.detect(&gone.frame(), at).evidence
-            };
-            let psr = f64::from(look(&mut search(|_| {})).psr);
-            let mut search = search(|p| p.states = PsrParams { uncertain_below: 100.0, lost_below: psr + beside });
-            let evidence = look(&mut search);
-            search.state(&evidence)
-        };
-        assert_eq!([0.01, -0.01].map(state), [State::Lost, State::Uncertain]);
+        FilterLocalizer::new(&params, &picture(START).frame(), target_at(START)).unwrap()
     }
 
     /// Whether learning cuts the area anew: only then are there other features than those of the detection.
-    fn cut_anew(search: &mut FilterSearch, frame: &Picture, at: Pose) -> bool {
+    fn cut_anew(search: &mut FilterLocalizer, frame: &Picture, at: Pose) -> bool {
         let before = search.filter.input().to_vec();
-        search.learn(&frame.frame(), at, &Evidence::default(), None);
+        let there = Located::new(at, Evidence::default(), None, true);
+        search.learn(&frame.frame(), &there, Update::Usual);
         search.filter.input() != before
     }
 
@@ -457,7 +434,7 @@ mod tests {
             let next = picture((START.0 + by.0, START.1 + by.1));
             let mut search = search(|p| p.scale = ScaleParams::Filter(ScaleFilterParams::default()));
             let at = search.pose();
-            let found = search.detect(&next.frame(), at).pose;
+            let found = search.locate(&next.frame(), at, Extent::Pose).pose;
             let moved = (found.center.0 - search.searched.center.0, found.center.1 - search.searched.center.1);
             assert_eq!(moved, by, "found where it is");
             assert_eq!(cut_anew(&mut search, &next, Pose { scale, ..found }), anew, "{by:?}, {scale}");
@@ -471,7 +448,7 @@ mod tests {
             let frame = picture((START.0 + 16.0 * scale, START.1 - 8.0 * scale));
             let mut search = search(|p| p.scale = ScaleParams::Filter(ScaleFilterParams::default()));
             let at = Pose { scale, ..search.pose() };
-            let found = search.detect(&frame.frame(), at).pose;
+            let found = search.locate(&frame.frame(), at, Extent::Pose).pose;
             let (step, (rows, cols)) = (4.0 * scale, search.shift);
             assert_eq!(search.response().step, (step, step));
             assert_ne!((rows, cols), (0.0, 0.0));
@@ -485,7 +462,7 @@ mod tests {
         for (feature, radius) in [(FeatureParams::default(), 2), (FeatureParams::Gray, 8)] {
             let mut search = search(|p| *p = FilterParams::paper(feature, Kernel::Gaussian { sigma: 1.0 }));
             let at = search.pose();
-            let found = search.detect(&picture(NEAR).frame(), at).evidence;
+            let found = search.locate(&picture(NEAR).frame(), at, Extent::Pose).evidence;
             let of = |radius: usize| Peak::find(search.filter.response(), search.filter.size(), radius, WRAPPED).psr;
             assert_eq!(found.psr, of(radius), "{feature:?}");
             assert_ne!(found.psr, of(radius - 1), "{feature:?}");

@@ -1,9 +1,9 @@
-//! The trait of all searches for a target: by a correlation filter, by a machine over real windows, by a network. A search
-//! moves the [`Pose`] of the target.
+//! What finds a target around its last pose: a correlation filter, a background-aware filter, a machine over real windows,
+//! a network, or two of them together.
 
 use serde::Serialize;
 
-use super::{ResponseMap, State};
+use super::ResponseMap;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
@@ -70,7 +70,7 @@ impl Pose {
 
 /// How far the box of a frame stands out from everything else that was considered. It is of the returned box, not of
 /// another maximum of the response. One exception: where states are made of the confidence and the box stays, because the
-/// target is lost or hidden, the evidence is of the best place around it. By default there is no evidence.
+/// target is lost or occluded, the evidence is of the best place around it. By default there is no evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Evidence {
@@ -110,40 +110,62 @@ pub struct Evidence {
     pub refit_kept: bool,
 }
 
-/// What a search says of one frame.
+/// What a verifier says of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Likeness {
+    /// There is no verifier, or it cannot judge this frame.
+    Unknown,
+    /// The place does not look like what was given.
+    Denied,
+    /// The place may show the target.
+    Plausible,
+    /// The place certainly shows the target.
+    Certain,
+}
+
+/// What a localizer says of one frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Detection {
+pub(super) struct Located {
     /// Where the target is most likely; where it was looked for if there was nothing to see.
     pub pose: Pose,
     pub evidence: Evidence,
+    /// The calibrated probability that the box overlaps the target by more than half; `None` without a calibration.
+    pub probability: Option<f64>,
+    pub likeness: Likeness,
     /// Whether there was any texture in the search area, and a response of finite numbers.
     pub seen: bool,
     /// Where the box goes although the target is lost, with what speaks for it; the box stays where there is none.
     pub guess: Option<(Pose, Evidence)>,
 }
 
-/// Scales of the search for a lost target, over its last one: it may come back nearer or farther away.
-pub(super) const SCAN_SCALES: [f64; 3] = [1.0, MAX_SCAN_SCALE, 0.8];
-/// The largest of them.
-pub(super) const MAX_SCAN_SCALE: f64 = 1.25;
-
-/// When a lost target is found.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Finds {
-    /// Least answer of the identity, where there is one.
-    pub identity: f64,
-    /// Frames in a row.
-    pub frames: usize,
-}
-
-impl Default for Finds {
-    /// In one frame, whatever an identity says.
-    fn default() -> Self {
-        Self { identity: f64::NEG_INFINITY, frames: 1 }
+impl Located {
+    /// A place that nothing was compared with.
+    pub fn new(pose: Pose, evidence: Evidence, probability: Option<f64>, seen: bool) -> Self {
+        Self { pose, evidence, probability, likeness: Likeness::Unknown, seen, guess: None }
     }
 }
 
-/// What became of an offer to learn.
+/// What of a pose is located.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// Place, size and angle, as from one frame to the next.
+    Pose,
+    /// The place alone, for areas where a lost target may be: cheaper, and no step in the target's motion.
+    Place,
+}
+
+/// How a frame is learned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Update {
+    /// By the localizer's own rate, gate, schedule and frames.
+    Usual,
+    /// With this share of the model: the target was put there.
+    Blend(f64),
+    /// Whatever the schedule, with the model held near the one before by this factor of what is usual.
+    Held(f64),
+}
+
+/// Result of `learn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Learned {
     /// The model follows the frame, or it was not this frame's turn.
@@ -152,67 +174,35 @@ pub(super) enum Learned {
     KeptModel,
 }
 
-/// One target's model and the search for it in the next frame.
-pub(super) trait Search: std::fmt::Debug + Send + Sync {
+/// One target's model, and what it answers to the next frame.
+pub(super) trait Localizer: std::fmt::Debug + Send + Sync {
     /// Scores all translations around `at` and finds the best. The model stays as it is.
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection;
+    fn locate(&mut self, frame: &Frame<'_>, at: Pose, extent: Extent) -> Located;
 
-    /// As [`Search::detect`], but scores only `at`. The pose stays `at`.
-    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose) -> Detection;
+    /// As [`Localizer::locate`], but scores only `at`. The pose stays `at`.
+    fn score_at(&mut self, frame: &Frame<'_>, at: Pose) -> Located;
 
-    /// Offers the frame of a detection with this evidence, the target at `at`. With a `rate` it is learned by that share,
-    /// without, by the search's own rate, gate, schedule and frames.
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, evidence: &Evidence, rate: Option<f64>) -> Learned;
+    /// Offers a located frame, the target at its pose.
+    fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned;
 
-    /// The state of a frame with this evidence, of a search whose states are not made of its confidence.
-    fn state(&self, evidence: &Evidence) -> State {
-        let _ = evidence;
-        State::Tracking
-    }
+    /// Keeps a copy of the models, with the target at `at`, if it is time for one.
+    fn snapshot(&mut self, at: Pose);
 
-    /// The probability that the box of this evidence overlaps the target by more than half; `None` of a search that is
-    /// not calibrated.
-    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
-        let _ = evidence;
-        None
-    }
+    /// Puts the models of the last snapshot back, and returns the pose of the target then; `None` of a localizer that
+    /// keeps none.
+    fn restore(&mut self) -> Option<Pose>;
 
-    /// As [`Search::detect`], without following size and angle: cheaper, for places where the target may be.
-    fn probe(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
-        self.detect(frame, at)
-    }
+    /// The next look is around `at`, and continues nothing.
+    fn restart(&mut self, at: Pose);
 
-    /// The target is at `to`, or is looked for there next, by another's word than [`Search::detect`]'s: a scan's or a
-    /// guard's.
-    fn moved(&mut self, to: Pose) {
-        let _ = to;
-    }
-
-    /// Undoes what was learned since the target was last certain, and returns its pose then; `None` of a search that
-    /// keeps no earlier model.
-    fn restore(&mut self) -> Option<Pose> {
-        None
-    }
-
-    /// Whether the place of this evidence does not look like what was given; never of a search without an identity.
-    fn denies(&self, evidence: &Evidence) -> bool {
-        let _ = evidence;
-        false
-    }
-
-    /// What a place far from the last one must show: an answer of the identity, and frames in a row.
-    fn finds(&self) -> Finds {
-        Finds::default()
-    }
-
-    /// The response of the last detection.
+    /// The response of the last look.
     fn response(&self) -> ResponseMap<'_>;
 
     /// A copy, as `Clone` cannot be asked for behind a pointer.
-    fn boxed_clone(&self) -> Box<dyn Search>;
+    fn boxed_clone(&self) -> Box<dyn Localizer>;
 }
 
-impl Clone for Box<dyn Search> {
+impl Clone for Box<dyn Localizer> {
     fn clone(&self) -> Self {
         self.boxed_clone()
     }
@@ -250,38 +240,6 @@ pub(super) fn uniform(bbox: BBox) -> Error {
     Error::Box { bbox, reason }
 }
 
-/// A scan through the tiles of the frame.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct TileScan {
-    /// The tile that was visited last.
-    last: usize,
-    /// How often all tiles were visited.
-    pub passes: usize,
-}
-
-/// Columns and rows of tiles whose centres lie at most `step` (x, y) pixels apart in a frame of `size` (width, height).
-fn grid(size: (usize, usize), step: (f64, f64)) -> (usize, usize) {
-    let count = |length: usize, step: f64| ((length as f64 / step).ceil() as usize).max(1);
-    (count(size.0, step.0), count(size.1, step.1))
-}
-
-impl TileScan {
-    /// The number of tiles whose centres lie at most `step` (x, y) pixels apart in a frame of `size` (width, height).
-    pub fn tiles(size: (usize, usize), step: (f64, f64)) -> usize {
-        let (columns, rows) = grid(size, step);
-        columns * rows
-    }
-
-    /// `pose` at the centre of the next tile, row by row; after the last one comes the first.
-    pub fn next(&mut self, size: (usize, usize), step: (f64, f64), pose: Pose) -> Pose {
-        let (columns, rows) = grid(size, step);
-        self.last = (self.last + 1) % (columns * rows);
-        self.passes += usize::from(self.last == 0);
-        let middle = |tile: usize, count: usize, length: usize| (tile as f64 + 0.5) * length as f64 / count as f64;
-        pose.at((middle(self.last % columns, columns, size.0), middle(self.last / columns, rows, size.1)))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,20 +268,5 @@ mod tests {
         let doubled = Pose { angle: 0.3, scale: 2.0, ..pose }.polygon((30.0, 10.0)).unwrap();
         let side = (doubled[2] - doubled[0]).hypot(doubled[3] - doubled[1]);
         assert!((side - 60.0).abs() < 1e-9 && doubled[3] > doubled[1], "{doubled:?}");
-    }
-
-    #[test]
-    fn a_scan_visits_every_tile_once_and_begins_again() {
-        let (size, step) = ((100, 60), (34.0, 30.0));
-        let pose = Pose::of(BBox::new(0.0, 0.0, 10.0, 10.0));
-        let mut scan = TileScan::default();
-        assert_eq!(TileScan::tiles(size, step), 6);
-        let third = 100.0 / 3.0;
-        for (column, y) in [(1.5, 15.0), (2.5, 15.0), (0.5, 45.0), (1.5, 45.0), (2.5, 45.0), (0.5, 15.0), (1.5, 15.0)] {
-            let center = scan.next(size, step, pose).center;
-            assert!((center.0 - column * third).abs() < 1e-9 && center.1 == y, "{center:?} for {column}, {y}");
-        }
-        assert_eq!(scan.passes, 1);
-        assert_eq!(TileScan::tiles(size, (1e9, 1e9)), 1);
     }
 }

@@ -1,9 +1,9 @@
-//! A search by windows: the place that it finds, the samples that it learns and their weight, and its states by the score.
+//! A search by windows: the place that it finds, the samples that it learns and their weight.
 
 use super::*;
-use crate::Tracker;
 use crate::machines::{MachineKind, MachineParams, krr};
 use crate::tracker::scenes::{Picture, target_at};
+use crate::{State, Tracker};
 
 const START: (f64, f64) = (70.0, 60.0);
 /// Where something else lies in the search area, apart from the target.
@@ -13,27 +13,27 @@ fn picture(corner: (f64, f64)) -> Picture {
     Picture::ground(180, 150).with_target(corner)
 }
 
-fn search(machine: MachineKind, change: impl FnOnce(&mut WindowParams)) -> WindowSearch {
+fn search(machine: MachineKind, change: impl FnOnce(&mut WindowParams)) -> WindowLocalizer {
     let mut params = WindowParams::of(machine);
     change(&mut params);
-    WindowSearch::new(&params, -0.3, &picture(START).frame(), target_at(START)).unwrap()
+    WindowLocalizer::new(&params, &picture(START).frame(), target_at(START)).unwrap()
 }
 
 fn here() -> Pose {
     Pose::of(target_at(START))
 }
 
-fn scan(search: &mut WindowSearch, picture: &Picture) {
+fn scan(search: &mut WindowLocalizer, picture: &Picture) {
     assert!(search.scan(&picture.frame(), here()));
 }
 
-fn learn(search: &mut WindowSearch, picture: &Picture, rate: Option<f64>) {
-    let learned = search.learn(&picture.frame(), here(), &Evidence::default(), rate);
+fn learn(search: &mut WindowLocalizer, picture: &Picture, update: Update) {
+    let learned = search.learn(&picture.frame(), &Located::new(here(), Evidence::default(), None, true), update);
     assert_eq!(learned, Learned::Done);
 }
 
 /// The score of the window whose target has its corner there.
-fn score(search: &WindowSearch, corner: (f64, f64)) -> f64 {
+fn score(search: &WindowLocalizer, corner: (f64, f64)) -> f64 {
     let (row, col) = search.grid.place_of(target_at(corner).center());
     let width = search.grid.windows().1;
     f64::from(search.detector.response()[row.round() as usize * width + col.round() as usize])
@@ -51,7 +51,7 @@ fn a_target_between_two_cells_is_found_between_them() {
         for moved in [(2.0, 0.0), (0.0, 2.0), (-1.5, 1.5)] {
             let corner = (START.0 + moved.0, START.1 + moved.1);
             let mut search = search(kind, |_| {});
-            let found = search.detect(&picture(corner).frame(), here()).pose;
+            let found = search.locate(&picture(corner).frame(), here(), Extent::Pose).pose;
             let off = distance(found.center, corner);
             assert!(off < 1.6, "{kind}, moved by {moved:?}: {off} pixels off");
         }
@@ -82,7 +82,7 @@ fn the_highest_wrong_windows_become_background() {
         let mut search = search(MachineKind::Klda, |p| p.hard_negatives = hard_negatives);
         scan(&mut search, &two);
         let before = score(&search, BESIDE);
-        learn(&mut search, &two, Some(0.05));
+        learn(&mut search, &two, Update::Blend(0.05));
         assert!(search.peaks.len() <= hard_negatives);
         let places = search.peaks.clone();
         scan(&mut search, &two);
@@ -108,17 +108,17 @@ fn the_highest_wrong_windows_become_background() {
 fn a_new_sample_gets_the_share_that_is_set() {
     let changed = Picture::ground(180, 150).with_likeness(START, 0.8);
     let share = WindowParams::of(MachineKind::Klda).sample_share;
-    let response = |rate: Option<f64>| {
+    let response = |update: Update| {
         let mut search = search(MachineKind::Klda, |p| p.gate = -100.0);
-        search.detect(&changed.frame(), here());
-        learn(&mut search, &changed, rate);
+        search.locate(&changed.frame(), here(), Extent::Pose);
+        learn(&mut search, &changed, update);
         scan(&mut search, &changed);
         search.detector.response().to_vec()
     };
-    let by_itself = response(None);
-    assert_eq!(by_itself, response(Some(share)));
+    let by_itself = response(Update::Usual);
+    assert_eq!(by_itself, response(Update::Blend(share)));
     for other in [share / 2.0, share * 2.0] {
-        assert_ne!(by_itself, response(Some(other)));
+        assert_ne!(by_itself, response(Update::Blend(other)));
     }
 }
 
@@ -137,40 +137,11 @@ fn windows_beside_the_target_are_fitted_to_softer_labels() {
 }
 
 #[test]
-fn a_score_is_worth_a_state() {
-    let search = search(MachineKind::Klda, |p| p.gate = 0.2);
-    let judged = |score: f32| search.state(&Evidence { decision: Some(score), ..nothing() });
-    assert_eq!([0.21, 0.19, -0.29].map(judged), [State::Tracking, State::Uncertain, State::Uncertain]);
-    assert_eq!([-0.31, -2.0].map(judged), [State::Lost; 2]);
-    assert_eq!(search.state(&nothing()), State::Lost);
-    // Above a gate lower than that, nothing is lost.
-    let lenient = self::search(MachineKind::Klda, |p| p.gate = -0.5);
-    let judged = |score: f32| lenient.state(&Evidence { decision: Some(score), ..nothing() });
-    assert_eq!([-0.49, -0.51].map(judged), [State::Tracking, State::Lost]);
-}
-
-fn nothing() -> Evidence {
-    Evidence { peak: 1.0, psr: 100.0, apce: 100.0, ..Evidence::default() }
-}
-
-/// The target is gone: the look says how little is left, and that is worth `lost`.
-#[test]
-fn a_search_without_its_target_is_lost() {
-    for kind in [MachineKind::Svm, MachineKind::Klda] {
-        let mut search = search(kind, |_| {});
-        let gone = search.detect(&Picture::ground(180, 150).frame(), here());
-        assert!(gone.seen && search.state(&gone.evidence) == State::Lost, "{kind}: {gone:?}");
-        let there = search.detect(&picture(START).frame(), here());
-        assert_eq!(search.state(&there.evidence), State::Tracking, "{kind}: {there:?}");
-    }
-}
-
-#[test]
 fn an_evaluation_at_one_place_stays_there() {
     let mut search = search(MachineKind::Klda, |_| {});
     let beside = picture(BESIDE);
-    let at = search.evaluate_at(&beside.frame(), here());
-    let best = search.detect(&beside.frame(), here());
+    let at = search.score_at(&beside.frame(), here());
+    let best = search.locate(&beside.frame(), here(), Extent::Pose);
     assert_eq!(at.pose, here());
     assert!(distance(best.pose.center, BESIDE) < 4.0 && best.evidence.peak > at.evidence.peak + 0.5, "{at:?} {best:?}");
 }
@@ -324,13 +295,10 @@ fn distractors_are_the_maxima_of_their_neighbourhoods() {
     assert_eq!(found, expected);
 }
 
-/// Exactly at a bound: the gate is to be passed, the score of `lost` is not yet lost.
+/// Exactly at the gate nothing is learned.
 #[test]
-fn a_score_at_a_bound_has_passed_neither() {
+fn a_score_at_the_gate_has_not_passed() {
     let mut search = search(MachineKind::Klda, |p| (p.gate, p.interval) = (0.25, 1));
-    search.lost = -0.5;
-    let judged = |score: f32| search.state(&Evidence { decision: Some(score), ..nothing() });
-    assert_eq!([0.25, -0.5].map(judged), [State::Uncertain; 2]);
     scan(&mut search, &picture(START));
     let before = search.detector.response().to_vec();
     let half = Picture::ground(180, 150).with_likeness(START, 0.5);

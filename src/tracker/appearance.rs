@@ -16,8 +16,9 @@ use std::ops::Range;
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 
-use super::background_search::CELL;
-use super::params::IdentityMachineParams;
+use super::background_localizer::CELL;
+use super::localizer::Learned;
+use super::verifier::{Sample, Verifier, ViewFeatures};
 use crate::features::color::is_color;
 use crate::features::hog::LANES;
 use crate::simd::leveled;
@@ -87,19 +88,9 @@ impl Class {
     }
 }
 
-/// What is compared of a view.
-#[derive(Clone, Copy)]
-pub(super) struct ViewFeatures<'a> {
-    /// Features without their window function, `[row][column][32]`: see [`Identity::observe`].
-    pub map: &'a [f32],
-    /// Colour bins of its pixels.
-    pub bins: &'a [u16],
-}
-
 /// The machine of one target, and the memory that a frame needs.
 #[derive(Clone, Debug)]
-pub(super) struct Identity {
-    params: IdentityMachineParams,
+pub(super) struct Appearance {
     /// Cells of a side of the view.
     cells: usize,
     /// Rows and columns of cells of the target.
@@ -123,16 +114,15 @@ pub(super) struct Identity {
     last_learned: usize,
 }
 
-impl Identity {
+impl Appearance {
     /// For a target of `size` (rows, columns) cells in a view of `cells` cells a side, whose features are multiplied by
     /// `taper` in both directions.
-    pub fn new(params: IdentityMachineParams, cells: usize, size: (f64, f64), taper: &[f32], color: bool) -> Self {
+    pub fn new(cells: usize, size: (f64, f64), taper: &[f32], color: bool) -> Self {
         let side = |length: f64| (length.round() as usize).clamp(3, cells / 2);
         let window = (side(size.0), side(size.1));
         let length = window.0 * window.1 * LANES + if color { BINS } else { 0 };
         let class = |first: usize, capacity: usize| Class { first, capacity, count: 0, anchored: 0 };
         Self {
-            params,
             cells,
             window,
             color,
@@ -148,11 +138,6 @@ impl Identity {
             frames: 0,
             last_learned: 0,
         }
-    }
-
-    /// The settings.
-    pub fn params(&self) -> IdentityMachineParams {
-        self.params
     }
 
     /// Writes the features of a view, `[row][column][32]`, without their window function into `map`.
@@ -174,30 +159,16 @@ impl Identity {
         }
     }
 
-    /// The decision of the window at `shift` (rows, columns) cells from the middle of the view: about 1 for the target as
-    /// it was given, -1 for its surroundings. `None` of a view that cannot be compared.
-    pub fn decision(&mut self, view: ViewFeatures<'_>, shift: (f64, f64)) -> Option<f64> {
-        if !self.is_comparable {
-            return None;
-        }
-        self.describe(view, shift);
-        Some(self.classes.iter().flat_map(Class::slots).map(|slot| self.alpha[slot] * self.kernel(slot)).sum())
+    /// The decision of the window at the view's shift.
+    fn decision(&mut self, view: ViewFeatures<'_>) -> f64 {
+        self.describe(view, view.shift);
+        self.classes.iter().flat_map(Class::slots).map(|slot| self.alpha[slot] * self.kernel(slot)).sum()
     }
 
-    /// Offers the target at `shift` of the view. It is learned if it is one of the first frames, or `agreed` and this
-    /// frame's turn.
-    pub fn learn(&mut self, view: ViewFeatures<'_>, shift: (f64, f64), agreed: bool) {
-        if !self.is_comparable {
-            return;
-        }
-        self.frames += 1;
+    /// Adds the target at the view's shift to its samples, and windows around the target to those of its surroundings.
+    fn add_view(&mut self, view: ViewFeatures<'_>) {
         let anchor = self.frames <= ANCHOR_FRAMES;
-        let interval = if anchor { ANCHOR_INTERVAL } else { INTERVAL };
-        if self.frames > 1 && (self.frames < self.last_learned + interval || !(agreed || anchor)) {
-            return;
-        }
-        self.last_learned = self.frames;
-        self.add(0, view, shift);
+        self.add(0, view, view.shift);
         if anchor {
             self.classes[0].anchored = self.classes[0].count;
         }
@@ -209,8 +180,8 @@ impl Identity {
             shift.clamp(-limit.max(0.0), limit.max(0.0))
         };
         for (x, y) in AROUND {
-            let there = (inside(shift.0 + y * rows, rows), inside(shift.1 + x * cols, cols));
-            let distance = ((there.0 - shift.0) / rows).abs().max(((there.1 - shift.1) / cols).abs());
+            let there = (inside(view.shift.0 + y * rows, rows), inside(view.shift.1 + x * cols, cols));
+            let distance = ((there.0 - view.shift.0) / rows).abs().max(((there.1 - view.shift.1) / cols).abs());
             if distance >= MIN_DISTANCE {
                 self.add(1, view, there);
             }
@@ -218,7 +189,6 @@ impl Identity {
         if self.frames == 1 {
             self.classes[1].anchored = self.classes[1].count;
         }
-        self.fit();
     }
 
     /// The kernel between the descriptor and a sample.
@@ -314,6 +284,28 @@ impl Identity {
     }
 }
 
+impl Verifier for Appearance {
+    /// About 1 for the target as it was given, -1 for its surroundings.
+    fn score(&mut self, sample: &Sample<'_>) -> Option<f64> {
+        let view = sample.view.filter(|_| self.is_comparable)?;
+        Some(self.decision(view))
+    }
+
+    /// The target is learned if it is one of the first frames, or `certain` and this frame's turn.
+    fn learn(&mut self, sample: &Sample<'_>, certain: bool) -> Learned {
+        let Some(view) = sample.view.filter(|_| self.is_comparable) else { return Learned::Done };
+        self.frames += 1;
+        let anchor = self.frames <= ANCHOR_FRAMES;
+        let interval = if anchor { ANCHOR_INTERVAL } else { INTERVAL };
+        if self.frames == 1 || self.frames >= self.last_learned + interval && (certain || anchor) {
+            self.last_learned = self.frames;
+            self.add_view(view);
+            self.fit();
+        }
+        Learned::Done
+    }
+}
+
 /// Gradients of four cells, mixed; colour names are left out.
 #[inline(always)]
 fn mix(corners: [&[f32; LANES]; 4], shares: [f32; 4]) -> [f32; LANES] {
@@ -343,6 +335,9 @@ leveled! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bbox::BBox;
+    use crate::frame::Frame;
+    use crate::tracker::localizer::Pose;
 
     const CELLS: usize = 24;
 
@@ -362,89 +357,96 @@ mod tests {
         (features.collect(), bins.collect())
     }
 
-    fn observe<'a>(identity: &mut Identity, (features, bins): &'a (Vec<f32>, Vec<u16>)) -> ViewFeatures<'a> {
+    fn observe<'a>(appearance: &mut Appearance, (features, bins): &'a (Vec<f32>, Vec<u16>)) -> ViewFeatures<'a> {
         let mut map = vec![0.0; features.len()];
-        identity.observe(features, true, &mut map);
+        appearance.observe(features, true, &mut map);
         assert_eq!(&map, features, "without a window function");
-        ViewFeatures { map: features, bins }
+        ViewFeatures { map: features, bins, shift: (0.0, 0.0) }
     }
 
-    fn machine(color: bool) -> Identity {
-        Identity::new(IdentityMachineParams::default(), CELLS, (8.0, 8.0), &[1.0; CELLS], color)
+    fn learn(appearance: &mut Appearance, view: ViewFeatures<'_>, certain: bool) {
+        let frame = Frame::gray(&[0], 1, 1).unwrap();
+        let pose = Pose::of(BBox::new(0.0, 0.0, 1.0, 1.0));
+        appearance.learn(&Sample { frame: &frame, pose, view: Some(view) }, certain);
+    }
+
+    fn machine(color: bool) -> Appearance {
+        Appearance::new(CELLS, (8.0, 8.0), &[1.0; CELLS], color)
     }
 
     #[test]
     fn the_target_is_told_from_its_surroundings_and_from_another() {
         for color in [false, true] {
-            let mut identity = machine(color);
+            let mut appearance = machine(color);
             let seen = view(1, 2, (0x7fff, 0));
-            let seen = observe(&mut identity, &seen);
-            identity.learn(seen, (0.0, 0.0), true);
-            let given = identity.decision(seen, (0.0, 0.0)).unwrap();
+            let seen = observe(&mut appearance, &seen);
+            learn(&mut appearance, seen, true);
+            let given = appearance.decision(seen);
             assert!(given > 0.8, "{given}");
             for shift in [(8.0, 0.0), (0.0, -8.0), (6.0, 6.0)] {
-                let decision = identity.decision(seen, shift).unwrap();
+                let decision = appearance.decision(ViewFeatures { shift, ..seen });
                 assert!(decision < -0.4, "{shift:?}: {decision}");
             }
             let seen = view(3, 2, (0x001f, 0));
-            let seen = observe(&mut identity, &seen);
-            assert!(identity.decision(seen, (0.0, 0.0)).unwrap() < given - 0.5);
+            let seen = observe(&mut appearance, &seen);
+            assert!(appearance.decision(seen) < given - 0.5);
         }
     }
 
     /// The coefficients solve `(K + λ W⁻¹) α = y`.
     #[test]
     fn the_coefficients_are_those_of_ridge_regression() {
-        let mut identity = machine(true);
+        let mut appearance = machine(true);
         for seed in 0..12 {
             let seen = view(1 + seed / 4, 50 + seed, (0x7fff, seed as u16 * 900));
-            let seen = observe(&mut identity, &seen);
-            (0..ANCHOR_INTERVAL).for_each(|_| identity.learn(seen, (0.3, -0.2), true));
+            let seen = observe(&mut appearance, &seen);
+            (0..ANCHOR_INTERVAL)
+                .for_each(|_| learn(&mut appearance, ViewFeatures { shift: (0.3, -0.2), ..seen }, true));
         }
-        let used: Vec<usize> = identity.classes.iter().flat_map(Class::slots).collect();
+        let used: Vec<usize> = appearance.classes.iter().flat_map(Class::slots).collect();
         let targets = used.iter().filter(|&&i| i < TARGETS).count();
         assert!(targets > 3 && used.len() > 40, "{targets} of {}", used.len());
-        let length = identity.descriptor.len();
-        let sample = |i: usize| &identity.samples[i * length..][..length];
+        let length = appearance.descriptor.len();
+        let sample = |i: usize| &appearance.samples[i * length..][..length];
         for &i in &used {
             let kernel = |j: usize| {
                 let distance: f64 = sample(i).iter().zip(sample(j)).map(|(a, b)| f64::from(a - b).powi(2)).sum();
                 (-distance / WIDTH).exp() + 1.0
             };
-            let answer: f64 = used.iter().map(|&j| identity.alpha[j] * kernel(j)).sum();
+            let answer: f64 = used.iter().map(|&j| appearance.alpha[j] * kernel(j)).sum();
             let (label, count) = if i < TARGETS { (1.0, targets) } else { (-1.0, used.len() - targets) };
             let ridge = RIDGE * 2.0 * count as f64 / used.len() as f64;
-            assert!((answer + ridge * identity.alpha[i] - label).abs() < 1e-3, "{i}: {answer}");
+            assert!((answer + ridge * appearance.alpha[i] - label).abs() < 1e-3, "{i}: {answer}");
         }
     }
 
     /// The given samples stay, however long a sequence is.
     #[test]
     fn the_first_frames_are_never_replaced() {
-        let mut identity = machine(false);
+        let mut appearance = machine(false);
         let seen = view(1, 2, (0, 0));
-        let seen = observe(&mut identity, &seen);
-        identity.learn(seen, (0.0, 0.0), true);
-        let first = identity.samples[..identity.descriptor.len()].to_vec();
+        let seen = observe(&mut appearance, &seen);
+        learn(&mut appearance, seen, true);
+        let first = appearance.samples[..appearance.descriptor.len()].to_vec();
         for i in 0..3 * SAMPLES as u32 {
             let seen = view(1, i, (0, 0));
-            let seen = observe(&mut identity, &seen);
-            (0..INTERVAL).for_each(|_| identity.learn(seen, (0.0, 0.0), true));
+            let seen = observe(&mut appearance, &seen);
+            (0..INTERVAL).for_each(|_| learn(&mut appearance, seen, true));
         }
-        assert_eq!(identity.samples[..first.len()], first);
-        assert_eq!(identity.classes.iter().map(|class| class.count).sum::<usize>(), SAMPLES);
+        assert_eq!(appearance.samples[..first.len()], first);
+        assert_eq!(appearance.classes.iter().map(|class| class.count).sum::<usize>(), SAMPLES);
     }
 
     #[test]
     fn later_frames_are_learned_only_where_they_agree() {
-        let mut identity = machine(false);
+        let mut appearance = machine(false);
         let seen = view(1, 2, (0, 0));
-        let seen = observe(&mut identity, &seen);
-        (0..ANCHOR_FRAMES).for_each(|_| identity.learn(seen, (0.0, 0.0), false));
-        let count = identity.classes[0].count;
-        (0..5 * INTERVAL).for_each(|_| identity.learn(seen, (0.0, 0.0), false));
-        assert_eq!(identity.classes[0].count, count);
-        (0..INTERVAL).for_each(|_| identity.learn(seen, (0.0, 0.0), true));
-        assert!(identity.classes[0].count > count);
+        let seen = observe(&mut appearance, &seen);
+        (0..ANCHOR_FRAMES).for_each(|_| learn(&mut appearance, seen, false));
+        let count = appearance.classes[0].count;
+        (0..5 * INTERVAL).for_each(|_| learn(&mut appearance, seen, false));
+        assert_eq!(appearance.classes[0].count, count);
+        (0..INTERVAL).for_each(|_| learn(&mut appearance, seen, true));
+        assert!(appearance.classes[0].count > count);
     }
 }

@@ -1,4 +1,4 @@
-//! The search by a background-aware filter and colour, which follows the target's size and angle.
+//! The localizer by a background-aware filter and colour, which follows the target's size and angle.
 //!
 //! In each frame a square area around the target is cut at its size and angle and answered by three models:
 //!
@@ -8,20 +8,21 @@
 //! 3. at the place found: a filter over [angles](RotationFilter), whose turn is accepted only if the search in the
 //!    turned area answers better by a margin, and a filter over [scales](ScaleFilter).
 //!
-//! A [machine](Identity) compares the place found with what was given. It enters the confidence. Where it denies the
-//! target, the filter follows slowly, and not at all if something hides it; a loss restores the models of the last certain
-//! frame.
+//! A verifier, the [appearance](Appearance), compares the place found with what was given. Its score enters the
+//! probability. Where it denies the target, the filter follows slowly.
 //!
 //! All learn there; the filter from the present spectrum where the target has hardly moved.
 
 use ndarray::ArrayView2;
 
-use super::confidence::{Calibration, Experts};
-use super::identity::{Identity, ViewFeatures};
+use super::appearance::Appearance;
+use super::calibration;
+use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update, check_box, uniform};
 use super::params::{BackgroundParams, IdentityMachineParams, IdentityParams, RotationParams, ScaleParams};
+use super::redetection::MAX_SCALE;
 use super::response::{Peak, between_cells};
 use super::scale_rotation::{GrayPatch, RotationFilter, ScaleFilter, limits};
-use super::search::{Detection, Evidence, Finds, Learned, MAX_SCAN_SCALE, Pose, Search, check_box, uniform};
+use super::verifier::{Sample, Verifier, ViewFeatures};
 use super::{ResponseLayout, ResponseMap};
 use crate::bbox::BBox;
 use crate::error::Result;
@@ -56,15 +57,9 @@ const MOTION_RATE: f64 = 0.05;
 const REST_INTERVAL: usize = 10;
 /// The likelihood of a colour that says nothing.
 const NEUTRAL: f32 = 0.5;
-/// Weights of the slow filter's response and of the logarithm of the peak-to-sidelobe ratio, and the constant; then those
-/// of the identity: fitted to sequences of four groups, as `scripts/calibration.py` fits them. The log-odds of the product
-/// are raised by a constant, because both experts doubt in the same frames.
-const EXPERTS: Experts =
-    Experts { filter: Calibration::new(7.65, 1.23, -5.90), identity: (3.86, 1.23), product: (1.0, 0.7) };
-
 /// One target's models and the memory that a frame needs.
 #[derive(Clone, Debug)]
-pub(super) struct BackgroundSearch {
+pub(super) struct BackgroundLocalizer {
     params: BackgroundParams,
     /// Width and height of the initial box.
     size: (f64, f64),
@@ -88,7 +83,8 @@ pub(super) struct BackgroundSearch {
     answered: (Pose, f64),
     scale: Option<ScaleFilter>,
     rotation: Option<RotationFilter>,
-    identity: Option<Identity>,
+    /// The appearance and its settings.
+    appearance: Option<(Appearance, IdentityMachineParams)>,
     /// The models of the last certain frame.
     saved: Option<Box<Saved>>,
     frames: usize,
@@ -122,7 +118,7 @@ enum Place {
     Middle,
 }
 
-impl BackgroundSearch {
+impl BackgroundLocalizer {
     /// Learns the target at `bbox` in `frame`.
     ///
     /// # Errors
@@ -146,8 +142,8 @@ impl BackgroundSearch {
         let weights = weights(params, cells, in_cells);
         let first = Pose::of(bbox);
         let taper = half_sample_hann(cells);
-        let identity = match params.identity {
-            IdentityParams::Krr(params) => Some(Identity::new(params, cells, in_cells, &taper, in_color)),
+        let appearance = match params.identity {
+            IdentityParams::Krr(params) => Some((Appearance::new(cells, in_cells, &taper, in_color), params)),
             IdentityParams::None => None,
         };
         let scale = match params.scale {
@@ -159,10 +155,10 @@ impl BackgroundSearch {
             RotationParams::None => None,
         };
         let mut view = View::new(cells, step, first);
-        if identity.is_some() {
+        if appearance.is_some() {
             view.map = vec![0.0; cells * cells * LANES];
         }
-        let mut search = Self {
+        let mut localizer = Self {
             size,
             cells,
             resampler: Resampler::new(pixels, pixels, Channels::Color),
@@ -178,7 +174,7 @@ impl BackgroundSearch {
             answered: (first, CELL as f64 * step),
             scale,
             rotation,
-            identity,
+            appearance,
             saved: None,
             params: params.clone(),
             frames: 0,
@@ -186,19 +182,20 @@ impl BackgroundSearch {
             at_rest: false,
         };
         // Areas of the largest target that there may be, of one that is searched for, and of a turned one.
-        let largest = step * limits(size, frame.size()).1 * MAX_SCAN_SCALE;
-        search.resampler.reserve(largest);
-        if search.rotation.is_some() {
-            search.resampler.reserve_rotated(largest);
+        let largest = step * limits(size, frame.size()).1 * MAX_SCALE;
+        localizer.resampler.reserve(largest);
+        if localizer.rotation.is_some() {
+            localizer.resampler.reserve_rotated(largest);
         }
-        if !search.learn_at(frame, first, 1.0, Some(false)) {
+        if !localizer.learn_at(frame, first, 1.0, Some(false)) {
             return Err(uniform(bbox));
         }
-        if search.identity.is_some() {
-            let histogram = search.color.as_ref().map(|color| color.histogram.clone());
-            search.saved = Some(Box::new(Saved { filter: search.filter.clone(), histogram, pose: first, frame: 0 }));
+        if localizer.appearance.is_some() {
+            let histogram = localizer.color.as_ref().map(|color| color.histogram.clone());
+            let filter = localizer.filter.clone();
+            localizer.saved = Some(Box::new(Saved { filter, histogram, pose: first, frame: 0 }));
         }
-        Ok(search)
+        Ok(localizer)
     }
 
     /// Cuts the area at `pose` and hands its features to the filter; false where they are blank.
@@ -207,39 +204,26 @@ impl BackgroundSearch {
         (self.view_is_current, self.found) = (true, None);
         let View { gray, bins, map, .. } = &mut self.view;
         let seen = self.feature.extract(gray, bins, &self.taper, &self.taper, self.filter.input());
-        if let Some(identity) = &mut self.identity {
-            identity.observe(self.filter.input(), frame.format() != PixelFormat::Gray8, map);
+        if let Some((appearance, _)) = &mut self.appearance {
+            appearance.observe(self.filter.input(), frame.format() != PixelFormat::Gray8, map);
         }
         seen
     }
 
-    /// Completes the evidence of the place at `shift` of the view.
-    fn compare(&mut self, mut evidence: Evidence, shift: (f64, f64)) -> Evidence {
-        if let Some(identity) = &mut self.identity {
-            evidence.identity = identity.decision(self.view.features(), shift).map(|decision| decision as f32);
-        }
-        evidence
-    }
-
-    /// The identity's settings and what it says; `None` where there is no comparison.
-    fn compared(&self, evidence: &Evidence) -> Option<(IdentityMachineParams, f64)> {
-        Some((self.identity.as_ref()?.params(), evidence.identity?.into()))
-    }
-
-    /// The identity's settings if it denies the place.
-    fn denied(&self, evidence: &Evidence) -> Option<IdentityMachineParams> {
-        self.compared(evidence).filter(|(params, decision)| *decision < params.deny_below).map(|(params, _)| params)
-    }
-
-    /// Keeps a copy of the models after a certain frame.
-    fn save(&mut self, pose: Pose) {
-        if let Some(saved) = self.saved.as_mut().filter(|saved| self.frames >= saved.frame + SAVE_INTERVAL) {
-            saved.filter.copy_model(&self.filter);
-            if let Some((to, from)) = saved.histogram.as_mut().zip(self.color.as_ref()) {
-                to.copy_model(&from.histogram);
-            }
-            (saved.pose, saved.frame) = (pose, self.frames);
-        }
+    /// The place at `shift` of the view, compared with what was given.
+    fn concluded(&mut self, frame: &Frame<'_>, pose: Pose, mut evidence: Evidence, shift: (f64, f64)) -> Located {
+        let view = Some(self.view.features(shift));
+        let score = self.appearance.as_mut().and_then(|(verifier, _)| verifier.score(&Sample { frame, pose, view }));
+        evidence.identity = score.map(|score| score as f32);
+        let (by_response, probability) = calibration::BACKGROUND.probabilities(&evidence);
+        let params = self.appearance.as_ref().map(|(_, params)| params);
+        let likeness = match params.zip(evidence.identity.map(f64::from)) {
+            None => Likeness::Unknown,
+            Some((params, score)) if score < params.deny_below => Likeness::Denied,
+            Some((params, score)) if score > params.learn_from && by_response > CERTAIN => Likeness::Certain,
+            Some(_) => Likeness::Plausible,
+        };
+        Located { likeness, ..Located::new(pose, evidence, Some(probability), true) }
     }
 
     /// The best place in the view; `None` where the response is not finite.
@@ -296,12 +280,12 @@ impl BackgroundSearch {
         self.answer(frame, place).filter(|_| seen)
     }
 
-    /// The detection of a frame with nothing to see at `at`.
-    fn nothing(&mut self, at: Pose) -> Detection {
+    /// A frame with nothing to see at `at`.
+    fn nothing(&mut self, at: Pose) -> Located {
         self.view_is_current = false;
         self.merged.fill(0.0);
         let evidence = Evidence { long_term: Some(0.0), ..Evidence::default() };
-        Detection { pose: at, evidence, seen: false, guess: None }
+        Located::new(at, evidence, Some(calibration::BACKGROUND.probabilities(&evidence).1), false)
     }
 
     /// Whether every frame is still learned.
@@ -310,7 +294,7 @@ impl BackgroundSearch {
     }
 
     /// Learns the target at `pose`. The filter is held near the one before by `hold` times what it usually is. `certain` is
-    /// for the identity, which learns nothing of `None`.
+    /// for the appearance, which learns nothing of `None`.
     fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, hold: f64, certain: Option<bool>) -> bool {
         let shift = self.view.shift_of(pose.center);
         let near = shift.0.abs().max(shift.1.abs()) <= self.params.reuse_shift;
@@ -327,8 +311,9 @@ impl BackgroundSearch {
             self.filter.learn();
             (self.view.point((0.0, 0.0)), 1.0)
         };
-        if let Some((identity, certain)) = self.identity.as_mut().zip(certain) {
-            identity.learn(self.view.features(), self.view.shift_at(center), certain);
+        if let Some(((verifier, _), certain)) = self.appearance.as_mut().zip(certain) {
+            let view = Some(self.view.features(self.view.shift_at(center)));
+            verifier.learn(&Sample { frame, pose, view }, certain);
         }
         if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
             color.learn(&self.view, center, zoom);
@@ -395,48 +380,50 @@ impl BackgroundSearch {
     }
 }
 
-impl Search for BackgroundSearch {
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
-        self.frames += 1;
+impl Localizer for BackgroundLocalizer {
+    fn locate(&mut self, frame: &Frame<'_>, at: Pose, extent: Extent) -> Located {
+        self.frames += usize::from(extent == Extent::Pose);
         let Some(best) = self.best_in_view(frame, at, Place::Anywhere) else { return self.nothing(at) };
-        let (pose, Answer { evidence, shift, .. }) = self.refine_pose(frame, at, best);
-        Detection { pose, evidence: self.compare(evidence, shift), seen: true, guess: None }
+        let (pose, best) = match extent {
+            Extent::Pose => self.refine_pose(frame, at, best),
+            Extent::Place => (at.at(self.view.in_frame(best.shift)), best),
+        };
+        self.concluded(frame, pose, best.evidence, best.shift)
     }
 
-    fn probe(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
-        let Some(best) = self.best_in_view(frame, at, Place::Anywhere) else { return self.nothing(at) };
-        let pose = at.at(self.view.in_frame(best.shift));
-        Detection { pose, evidence: self.compare(best.evidence, best.shift), seen: true, guess: None }
-    }
-
-    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
+    fn score_at(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
         let Some(best) = self.best_in_view(frame, at, Place::Middle) else { return self.nothing(at) };
-        Detection { pose: at, evidence: self.compare(best.evidence, (0.0, 0.0)), seen: true, guess: None }
+        self.concluded(frame, at, best.evidence, (0.0, 0.0))
     }
 
-    fn learn(&mut self, frame: &Frame<'_>, at: Pose, evidence: &Evidence, rate: Option<f64>) -> Learned {
+    fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned {
         let interval = self.params.interval.max(if self.at_rest { REST_INTERVAL } else { 1 });
         let due = self.is_warming_up() || self.frames.is_multiple_of(interval);
-        let certain = self.compared(evidence).is_some_and(|(params, decision)| {
-            decision > params.learn_from && EXPERTS.filter.probability(evidence) > CERTAIN
-        });
-        if certain {
-            self.save(at);
-        }
-        // A place that the identity denies may be the background, or a target that has turned. The filter is held more
-        // strongly there, and the identity learns nothing: it would come to accept what covers the target.
-        let denied = self.denied(evidence);
-        let hold = denied.map_or(1.0, |params| params.denied_hold);
-        match rate {
-            None if due && hold > 0.0 => self.learn_at(frame, at, hold, denied.is_none().then_some(certain)),
+        // A denied place may be the background, or a target that has turned. The filter is held more strongly there, and
+        // the appearance learns nothing: it would come to accept what covers the target.
+        let is_denied = located.likeness == Likeness::Denied;
+        let denied_hold = self.appearance.as_ref().filter(|_| is_denied).map_or(1.0, |(_, params)| params.denied_hold);
+        let hold = match update {
+            Update::Usual => Some(denied_hold).filter(|&hold| due && hold > 0.0),
             // The filter has no rate: it is held less or more near the one before.
-            Some(rate) if rate > 0.0 => {
-                let hold = (1.0 / rate - 1.0) / (1.0 / NOMINAL_RATE - 1.0);
-                self.learn_at(frame, at, hold, denied.is_none().then_some(certain))
-            }
-            _ => false,
+            Update::Blend(share) => Some((1.0 / share - 1.0) / (1.0 / NOMINAL_RATE - 1.0)).filter(|_| share > 0.0),
+            Update::Held(factor) => Some(factor),
         };
+        let certain = (!is_denied).then_some(located.likeness == Likeness::Certain);
+        if let Some(hold) = hold {
+            self.learn_at(frame, located.pose, hold, certain);
+        }
         Learned::Done
+    }
+
+    fn snapshot(&mut self, at: Pose) {
+        if let Some(saved) = self.saved.as_mut().filter(|saved| self.frames >= saved.frame + SAVE_INTERVAL) {
+            saved.filter.copy_model(&self.filter);
+            if let Some((to, from)) = saved.histogram.as_mut().zip(self.color.as_ref()) {
+                to.copy_model(&from.histogram);
+            }
+            (saved.pose, saved.frame) = (at, self.frames);
+        }
     }
 
     fn restore(&mut self) -> Option<Pose> {
@@ -449,21 +436,7 @@ impl Search for BackgroundSearch {
         Some(saved.pose)
     }
 
-    fn denies(&self, evidence: &Evidence) -> bool {
-        self.denied(evidence).is_some()
-    }
-
-    fn finds(&self) -> Finds {
-        let params = self.identity.as_ref().map(Identity::params);
-        params.map_or(Finds { frames: 2, ..Finds::default() }, |params| Finds {
-            identity: params.find_from,
-            frames: params.find_frames,
-        })
-    }
-
-    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
-        Some(EXPERTS.probability(evidence))
-    }
+    fn restart(&mut self, _: Pose) {}
 
     fn response(&self) -> ResponseMap<'_> {
         let (pose, step) = self.answered;
@@ -476,7 +449,7 @@ impl Search for BackgroundSearch {
         }
     }
 
-    fn boxed_clone(&self) -> Box<dyn Search> {
+    fn boxed_clone(&self) -> Box<dyn Localizer> {
         Box::new(self.clone())
     }
 }
@@ -499,7 +472,7 @@ struct View {
     rgb: Vec<u8>,
     gray: Vec<u8>,
     bins: Vec<u16>,
-    /// The features that an identity compares; empty without one.
+    /// The features that the appearance compares; empty without one.
     map: Vec<f32>,
     pose: Pose,
     cells: usize,
@@ -521,8 +494,8 @@ impl View {
         self.pose = pose;
     }
 
-    fn features(&self) -> ViewFeatures<'_> {
-        ViewFeatures { map: &self.map, bins: &self.bins }
+    fn features(&self, shift: (f64, f64)) -> ViewFeatures<'_> {
+        ViewFeatures { map: &self.map, bins: &self.bins, shift }
     }
 
     /// Pixels of a side.

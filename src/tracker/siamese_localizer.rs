@@ -1,4 +1,4 @@
-//! The search by a siamese network that compares the search area with the first box (Bertinetto et al., "Fully-Convolutional
+//! The localizer by a siamese network that compares the search area with the first box (Bertinetto et al., "Fully-Convolutional
 //! Siamese Networks for Object Tracking", ECCVW 2016), as NanoTrack does: a score and a box at each cell, a penalty for a
 //! change of size or shape, and a window around the middle.
 
@@ -9,9 +9,10 @@ use ndarray::ArrayView2;
 use rten::ThreadPool;
 use rten_tensor::prelude::*;
 
-use super::confidence::{log_odds, logistic};
+use super::calibration::by_network;
+use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, check_box};
 use super::network::{Channels, Map, Networks, Recipe, pool};
-use super::search::{Detection, Evidence, Learned, Pose, Search, check_box};
+use super::verifier::{Sample, Verifier};
 use super::{ResponseLayout, ResponseMap};
 use crate::bbox::BBox;
 use crate::error::Result;
@@ -23,7 +24,7 @@ const MIN_SIDE: f64 = 10.0;
 
 /// The search of one target.
 #[derive(Clone, Debug)]
-pub(super) struct SiameseSearch {
+pub(super) struct SiameseLocalizer {
     networks: Arc<Networks>,
     pool: Arc<ThreadPool>,
     first: Pose,
@@ -90,7 +91,7 @@ fn exemplar_at(
     networks.exemplar(|side| cut(frame, channels, center, per_pixel * side as f64, side, mean), pool)
 }
 
-impl SiameseSearch {
+impl SiameseLocalizer {
     /// Learns the target at `bbox`.
     ///
     /// # Errors
@@ -112,7 +113,7 @@ impl SiameseSearch {
     }
 
     /// The target's pose near `at` and the network's score of it; `None` where the network's answer is not finite.
-    pub fn locate(&mut self, frame: &Frame<'_>, at: Pose) -> Option<(Pose, f64)> {
+    pub fn find(&mut self, frame: &Frame<'_>, at: Pose) -> Option<(Pose, f64)> {
         let Recipe { exemplar, search, stride, penalty: by_change, window, rate, .. } = self.networks.recipe;
         let size = at.size(self.size);
         let exemplar_side = context(size, &self.networks.recipe);
@@ -164,15 +165,6 @@ impl SiameseSearch {
         // As much as `middle_mean` takes of an exemplar.
         let side = context(pose.size(self.size), &self.networks.recipe) / 2.0 / cell;
         self.likeness(&pooled(map, middle, side)?)
-    }
-
-    /// As [`SiameseSearch::similarity`], also outside the last search area.
-    pub fn similarity_at(&self, frame: &Frame<'_>, pose: Pose) -> Option<f32> {
-        self.similarity(pose).or_else(|| {
-            let size = pose.size(self.size);
-            let map = exemplar_at(&self.networks, &self.pool, frame, self.mean, pose.center, size).ok()?;
-            self.likeness(&middle_mean(&map)?)
-        })
     }
 
     /// The cosine of a mean feature and that of the given box.
@@ -282,36 +274,49 @@ leveled! {
     }
 }
 
-/// The probability that the network's box overlaps the target by more than half: a network is far too sure. Fitted to
-/// NanoTrack v3 on four groups of sequences.
-pub(super) fn probability(score: f64) -> f64 {
-    logistic(0.57 * log_odds(score, 1e-4) - 2.13)
+impl Verifier for SiameseLocalizer {
+    /// As [`SiameseLocalizer::similarity`], also outside the last search area.
+    fn score(&mut self, sample: &Sample<'_>) -> Option<f64> {
+        let &Sample { frame, pose, .. } = sample;
+        let here = self.similarity(pose).or_else(|| {
+            let size = pose.size(self.size);
+            let map = exemplar_at(&self.networks, &self.pool, frame, self.mean, pose.center, size).ok()?;
+            self.likeness(&middle_mean(&map)?)
+        });
+        here.map(f64::from)
+    }
+
+    /// The network learns nothing after the first frame.
+    fn learn(&mut self, _: &Sample<'_>, _: bool) -> Learned {
+        Learned::Done
+    }
 }
 
-impl Search for SiameseSearch {
-    fn detect(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
-        let found = self.locate(frame, at);
-        match found {
-            Some((pose, score)) => {
-                let (score, similarity) = (score as f32, self.similarity(pose));
-                let evidence = Evidence { peak: score, network: Some(score), similarity, ..Evidence::default() };
-                Detection { pose, evidence, seen: true, guess: None }
-            }
-            None => Detection { pose: at, evidence: Evidence::default(), seen: false, guess: None },
-        }
+impl Localizer for SiameseLocalizer {
+    fn locate(&mut self, frame: &Frame<'_>, at: Pose, _: Extent) -> Located {
+        let Some((pose, score)) = self.find(frame, at) else {
+            return Located::new(at, Evidence::default(), Some(0.0), false);
+        };
+        let similarity = self.similarity(pose);
+        let evidence = Evidence { peak: score as f32, network: Some(score as f32), similarity, ..Evidence::default() };
+        Located::new(pose, evidence, Some(by_network(f64::from(score as f32))), true)
     }
 
-    fn evaluate_at(&mut self, frame: &Frame<'_>, at: Pose) -> Detection {
-        Detection { pose: at, ..self.detect(frame, at) }
+    fn score_at(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
+        Located { pose: at, ..self.locate(frame, at, Extent::Place) }
     }
 
-    fn learn(&mut self, _: &Frame<'_>, _: Pose, _: &Evidence, _: Option<f64>) -> Learned {
+    fn learn(&mut self, _: &Frame<'_>, _: &Located, _: Update) -> Learned {
         Learned::Done
     }
 
-    fn confidence(&self, evidence: &Evidence) -> Option<f64> {
-        Some(evidence.network.map_or(0.0, |score| probability(f64::from(score))))
+    fn snapshot(&mut self, _: Pose) {}
+
+    fn restore(&mut self) -> Option<Pose> {
+        None
     }
+
+    fn restart(&mut self, _: Pose) {}
 
     fn response(&self) -> ResponseMap<'_> {
         let side = self.networks.side();
@@ -325,7 +330,7 @@ impl Search for SiameseSearch {
         }
     }
 
-    fn boxed_clone(&self) -> Box<dyn Search> {
+    fn boxed_clone(&self) -> Box<dyn Localizer> {
         Box::new(self.clone())
     }
 }
