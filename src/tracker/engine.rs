@@ -224,6 +224,8 @@ impl Engine {
         let bbox = self.bbox();
         let visible = bbox.visible_share(frame.width(), frame.height());
         let state = self.lifecycle.step(&Observation::Framed { visible }).state;
+        let confidence = located.evidence.confidence;
+        located.evidence.confidence = confidence.map(|value| self.lifecycle.bounded(f64::from(value)) as f32);
         Estimate { bbox, polygon: self.pose.polygon(self.size), state, evidence: located.evidence }
     }
 

@@ -173,7 +173,7 @@ impl FusedLocalizer {
     /// A place where a lost target may be: the filter's, unless the network denies what is there.
     fn locate_place(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
         let mut found = self.filter.locate(frame, Pose { aspect: 1.0, ..at }, Extent::Place);
-        if probability(&found) >= self.params.filter.confidence.tracking_from {
+        if probability(&found) >= self.params.filter.confidence.redetected_from {
             let pose = self.joint(found.pose);
             let similarity = self.network.score(&Sample { frame, pose, view: None });
             found.seen &= similarity.is_none_or(|similarity| similarity > LIKE);

@@ -69,6 +69,8 @@ pub(super) const MAX_OCCLUDED: usize = 60;
 const OCCLUDED_HOLD: f64 = 40.0;
 /// How much more of its usual logarithm the peak-to-sidelobe ratio must have until a covered target is seen again.
 const SEEN_AGAIN: f64 = 0.16;
+/// Highest confidence of an occluded or lost target: 37 and 3 % of such frames overlap the target by more than half.
+const MAX_AWAY: f64 = 0.5;
 /// How fast the running mean of the log-odds follows, per frame.
 const ODDS_RATE: f64 = 0.1;
 /// How fast the usual long-term response follows, per sure frame.
@@ -219,8 +221,8 @@ struct Usual {
 
 /// The life of one target.
 ///
-/// One bad frame does not make a target lost, and one good one does not make an uncertain target sure: each state is
-/// left at another probability than the one at which it is entered.
+/// One bad frame does not make a target lost, and one good one does not make an uncertain target sure: the frames before
+/// count half.
 #[derive(Clone, Debug)]
 pub(super) struct Lifecycle {
     rules: Rules,
@@ -230,7 +232,6 @@ pub(super) struct Lifecycle {
     usual: Usual,
     /// Smoothed probability of the last frame; `None` where no state is made of it.
     confidence: Option<f64>,
-    sure: bool,
     /// Improbable frames in a row.
     missed: usize,
     /// Frames in a row in which the long-term response has dropped.
@@ -250,7 +251,6 @@ impl Lifecycle {
             phase: Phase::Following,
             usual: Usual::default(),
             confidence: None,
-            sure: true,
             missed: 0,
             drops: 0,
             was_away: false,
@@ -294,6 +294,16 @@ impl Lifecycle {
         self.confidence
     }
 
+    /// The confidence that belongs to the state of the frame, so that no doubtful state has a high one: at most an even
+    /// chance for an occluded or lost target, which is followed or not.
+    pub fn bounded(&self, confidence: f64) -> f64 {
+        match (self.state, self.rules) {
+            (State::Occluded | State::Lost, _) => confidence.min(MAX_AWAY),
+            (State::Uncertain, Rules::Confidence(params)) => confidence.min(params.tracking_from),
+            _ => confidence,
+        }
+    }
+
     /// The long-term response below which a place does not show the target.
     pub fn min_long_term(&self) -> f64 {
         match (self.rules, self.usual.long_term) {
@@ -308,7 +318,7 @@ impl Lifecycle {
         let dropped = self.has_dropped(signals);
         self.smooth(signals);
         if self.is_lost() {
-            let found = signals.seen && signals.probability >= params.tracking_until && !dropped;
+            let found = signals.seen && signals.probability >= params.found_from && !dropped;
             return if found && !signals.another_scene { self.recover() } else { self.stay_lost(signals) };
         }
         let occluded = signals.seen && self.is_covered(signals.psr, params);
@@ -330,9 +340,6 @@ impl Lifecycle {
             self.phase = Phase::Lost { cause };
             return Decision { restore: cause != Cause::Cut, ..self.stay_lost(signals) };
         }
-        let threshold = if self.sure { params.tracking_until } else { params.tracking_from };
-        // The frames before must not make a weak frame sure: something may begin to cover the target.
-        self.sure = signals.probability.min(self.confidence.unwrap_or(0.0)) >= threshold;
         if occluded {
             return self.occluded(signals.likeness, waited);
         }
@@ -340,7 +347,7 @@ impl Lifecycle {
         match signals.seen {
             // It says nothing of the frames after it.
             false => Decision::of(State::Lost),
-            true if self.sure => Decision::follow(State::Tracking, Update::Usual),
+            true if self.confidence >= Some(params.tracking_from) => Decision::follow(State::Tracking, Update::Usual),
             true => Decision::follow(State::Uncertain, Update::Usual),
         }
     }
@@ -368,7 +375,7 @@ impl Lifecycle {
 
     /// The target was found again.
     fn recover(&mut self) -> Decision {
-        (self.sure, self.missed, self.drops, self.phase) = (true, 0, 0, Phase::Following);
+        (self.missed, self.drops, self.phase) = (0, 0, Phase::Following);
         self.usual.odds = None;
         Decision::follow(State::Recovered, Update::Usual)
     }
@@ -444,7 +451,7 @@ impl Lifecycle {
         let response = signals.long_term.filter(|response| signals.seen && response.is_finite()).map(f64::from);
         let Some(response) = response else { return };
         let before = *self.usual.long_term.get_or_insert(response);
-        if signals.probability >= params.tracking_from && clear {
+        if signals.probability >= params.redetected_from && clear {
             self.usual.long_term = Some(before + LONG_TERM_RATE * (response - before));
         }
     }

@@ -130,10 +130,12 @@ settings! {
     /// States by the confidence, and the search for a lost target.
     #[derive(Copy)]
     pub struct ConfidenceParams {
-        /// Confidence from which an uncertain target is `tracking` again
+        /// Confidence from which a target is `tracking`; below, the target is `uncertain`
         tracking_from: f64 = 0.8, Within(0.0, 1.0);
-        /// Confidence below which a tracked target is `uncertain`
-        tracking_until: f64 = 0.5, Within(0.0, 1.0);
+        /// Confidence of a frame by itself from which a lost target is found at its last place
+        found_from: f64 = 0.5, Within(0.0, 1.0);
+        /// The same, from which a lost target is found elsewhere in the frame
+        redetected_from: f64 = 0.8, Within(0.0, 1.0);
         /// Confidence below which a frame by itself does not show the target
         lost_below: f64 = 0.2, Within(0.0, 1.0);
         /// Frames in a row without the target until it is `lost`
@@ -142,7 +144,7 @@ settings! {
         long_term_drop: f64 = 0.15, Within(0.0, 1.0);
         /// Frames in a row with a dropped long-term response until the target is `lost`
         long_term_frames: usize = 5, Within(1.0, 1e6);
-        /// Share of its usual value below which the logarithm of the peak-to-sidelobe ratio is that of a hidden target; 0
+        /// Share of its usual value below which the logarithm of the peak-to-sidelobe ratio is that of a covered target; 0
         /// for never
         hidden_share: f64 = 0.0, Within(0.0, 1.0);
         /// Search areas per frame in the whole frame while the target is lost; 0 for none
@@ -186,8 +188,9 @@ settings! {
         rotation: RotationParams = RotationParams::Filter(RotationFilterParams::default());
         /// States and the search for a lost target
         confidence: ConfidenceParams = ConfidenceParams {
-            tracking_from: 0.85,
-            tracking_until: 0.7,
+            tracking_from: 0.81,
+            found_from: 0.7,
+            redetected_from: 0.85,
             lost_below: 0.1,
             lost_after: 8,
             hidden_share: 0.72,

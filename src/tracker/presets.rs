@@ -233,10 +233,10 @@ impl Params {
             }
         }
         if let Some(confidence) = self.search.confidence() {
-            let ConfidenceParams { tracking_from, tracking_until, lost_below, .. } = confidence;
-            if tracking_until > tracking_from || lost_below > tracking_until {
-                let expected = "must be in order: lost-below, tracking-until, tracking-from".to_owned();
-                return refuse(confidence_path, format!("{lost_below}, {tracking_until}, {tracking_from}"), expected);
+            let ConfidenceParams { found_from, redetected_from, lost_below, .. } = confidence;
+            if found_from > redetected_from || lost_below > found_from {
+                let expected = "must be in order: lost-below, found-from, redetected-from".to_owned();
+                return refuse(confidence_path, format!("{lost_below}, {found_from}, {redetected_from}"), expected);
             }
         }
         let search = match &self.search {

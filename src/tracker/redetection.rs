@@ -30,7 +30,7 @@ impl RedetectionCriteria {
     /// Those of a localizer with these settings; `None` of one whose target is never searched for.
     pub fn of(search: &SearchParams) -> Option<Self> {
         let of = |confidence: &ConfidenceParams, appearance: f64, frames: usize| Self {
-            probability: confidence.tracking_from,
+            probability: confidence.redetected_from,
             appearance,
             frames,
             tiles: confidence.tiles,

@@ -110,7 +110,7 @@ fn a_target_that_moves_and_grows_is_followed_in_colour_and_in_gray() {
             let overlap = run.bbox().overlap(&truth);
             assert!(overlap > 0.7, "gray: {gray}, frame {i}: {overlap}");
             assert!(found.seen && found.evidence.peak > 0.2 && found.evidence.psr > 5.0, "{found:?}");
-            assert!(found.probability > Some(params.confidence.tracking_until));
+            assert!(found.probability > Some(params.confidence.found_from));
         }
     }
 }

@@ -172,7 +172,7 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
 /// An engine with states of this confidence.
 fn with_states(search: &Scripted, confidence: ConfidenceParams, guard: Option<GuardParams>) -> Engine {
     let max_doubts = guard.as_ref().map_or(usize::MAX, |guard| guard.lost_after);
-    let (probability, tiles, (appearance, frames)) = (confidence.tracking_from, confidence.tiles, search.finds);
+    let (probability, tiles, (appearance, frames)) = (confidence.redetected_from, confidence.tiles, search.finds);
     let criteria = RedetectionCriteria { probability, appearance, frames, tiles };
     let away = Away { scene: SceneCut::new(&picture(START).frame()), redetection: Redetection::new(criteria) };
     let lifecycle = Lifecycle::new(Rules::Confidence(confidence), max_doubts);

@@ -6,7 +6,8 @@ use State::{Lost, Occluded, Recovered, Tracking, Uncertain};
 fn params() -> ConfidenceParams {
     ConfidenceParams {
         tracking_from: 0.8,
-        tracking_until: 0.5,
+        found_from: 0.5,
+        redetected_from: 0.8,
         lost_below: 0.2,
         lost_after: 3,
         long_term_drop: 0.2,
@@ -105,27 +106,46 @@ fn a_frame_decides_what_the_box_does() {
 }
 
 #[test]
-fn states_are_left_at_another_probability_than_they_are_entered_at() {
+fn one_frame_makes_no_state() {
     let rows = [
-        (0.6, Tracking),
-        (0.3, Uncertain),
-        (0.7, Uncertain),
-        (0.95, Tracking),
+        (0.75, Tracking),
+        (0.4, Uncertain),
+        (0.9, Tracking),
         (0.1, Uncertain),
         (0.1, Uncertain),
         (0.3, Uncertain),
+        (0.1, Uncertain),
+        // As sure as before, but many frames were weak.
+        (0.75, Uncertain),
         (0.1, Uncertain),
         (0.1, Uncertain),
         (0.1, Lost),
-        (0.4, Lost),
+        (0.49, Lost),
         (0.5, Recovered),
-        (0.5, Tracking),
-        (0.0, Uncertain),
+        (0.9, Tracking),
     ];
-    let mut life = lifecycle(params());
+    let mut life = followed();
     for (i, (probability, state)) in rows.into_iter().enumerate() {
         assert_eq!(step(&mut life, frame(probability)).state, state, "frame {i}");
         assert_eq!(life.is_lost(), state == Lost, "frame {i}");
+    }
+}
+
+#[test]
+fn no_doubtful_state_has_a_high_confidence() {
+    let rows = [
+        (frame(0.95), 1.0, Tracking, 0.9),
+        (frame(0.95), 0.3, Uncertain, 0.8),
+        (covered(Likeness::Plausible), 1.0, Occluded, 0.5),
+        (frame(0.95), 0.0, Lost, 0.5),
+        (frame(0.3), 1.0, Uncertain, 0.3),
+    ];
+    for (signals, visible, state, confidence) in rows {
+        let mut life = followed();
+        step(&mut life, signals);
+        assert_eq!(life.step(&Observation::Framed { visible }).state, state);
+        let raw = if state == Uncertain && visible == 1.0 { 0.3 } else { 0.9 };
+        assert_eq!(life.bounded(raw), confidence, "{state}");
     }
 }
 
