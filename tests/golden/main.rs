@@ -1,4 +1,4 @@
-//! Boxes and scores that do not change: on the demo and on rendered scenes, and on the published sequences where they
+//! Boxes, states and scores that do not change: on the demo and on rendered scenes, and on the published sequences where they
 //! are.
 
 #[path = "../support/golden.rs"]
@@ -14,3 +14,4 @@ mod otb_golden;
 mod otb_parity;
 mod otb_sequences;
 mod scenes;
+mod states;

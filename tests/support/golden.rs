@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use kcf_track::BBox;
+use kcf_track::{BBox, Estimate};
 
 /// One box in this many is written out.
 const STEP: usize = 10;
@@ -15,9 +15,26 @@ const STEP: usize = 10;
 /// Compares runs (name, boxes) with the lines of `tests/golden/<file>`, or writes those lines when that is asked for.
 /// Lines of other runs are left alone.
 pub fn check<'a>(file: &str, runs: impl IntoIterator<Item = (&'a str, &'a [BBox])>) {
+    compare(file, runs.into_iter().map(|(name, boxes)| (name.to_string(), line(name, boxes))).collect(), difference);
+}
+
+/// As [`check`], of states and confidences: the states as runs, `tracking*12`, and a checksum over the confidences.
+#[allow(dead_code)] // not every test has states
+pub fn check_states<'a>(file: &str, runs: impl IntoIterator<Item = (&'a str, &'a [Estimate])>) {
+    let line = |name: &str, estimates: &[Estimate]| {
+        let confidence = |estimate: &Estimate| estimate.evidence.confidence.unwrap_or(-1.0).to_bits().to_le_bytes();
+        let sum = fnv(estimates.iter().flat_map(confidence));
+        let spans =
+            estimates.chunk_by(|a, b| a.state == b.state).map(|span| format!("{}*{}", span[0].state, span.len()));
+        format!("{name} {} {sum:016x} {}", estimates.len(), spans.collect::<Vec<_>>().join(" "))
+    };
+    let found = runs.into_iter().map(|(name, estimates)| (name.to_string(), line(name, estimates))).collect();
+    compare(file, found, |name, golden, found| format!("{name}:\n    {golden}\n    {found}"));
+}
+
+/// Compares lines by name with those of a file, or writes them when that is asked for.
+fn compare(file: &str, found: BTreeMap<String, String>, difference: impl Fn(&str, &str, &str) -> String) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
-    let found: BTreeMap<String, String> =
-        runs.into_iter().map(|(name, boxes)| (name.to_string(), line(name, boxes))).collect();
     if std::env::var_os("KCF_TRACK_BLESS").is_some() {
         let mut lines = read(&path);
         lines.extend(found);
@@ -75,8 +92,12 @@ fn difference(name: &str, golden: &str, found: &str) -> String {
     }
 }
 
-/// FNV-1a, 64 bits, over the bits of all numbers.
+/// Over the bits of all numbers.
 fn checksum(boxes: &[BBox]) -> u64 {
-    let bytes = boxes.iter().flat_map(|b| <[f64; 4]>::from(*b)).flat_map(|v| v.to_bits().to_le_bytes());
+    fnv(boxes.iter().flat_map(|b| <[f64; 4]>::from(*b)).flat_map(|v| v.to_bits().to_le_bytes()))
+}
+
+/// FNV-1a, 64 bits.
+fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
