@@ -110,6 +110,8 @@ pub mod kernels;
 pub mod machines;
 #[cfg(feature = "files")]
 pub mod media;
+#[cfg(feature = "cli")]
+pub mod models;
 pub mod run;
 pub(crate) mod settings;
 mod simd;

@@ -28,7 +28,7 @@ from ._evaluate import Evaluation, evaluate
 from ._many import track_many
 from ._names import Order, Preset, State
 from ._native import VERSION as __version__
-from ._native import Estimate, MultiTracker, Source, Tracker, presets
+from ._native import Estimate, MultiTracker, Source, Tracker, install_model, presets
 from ._source import Box, Frame
 from ._track import Run, Step, track
 
@@ -60,6 +60,7 @@ __all__ = [
     "Tracker",
     "__version__",
     "evaluate",
+    "install_model",
     "presets",
     "read_boxes",
     "track",

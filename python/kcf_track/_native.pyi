@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence as Seq
 from os import PathLike
+from pathlib import Path
 from typing import Any, Final, TypedDict, final
 
 import numpy as np
@@ -32,6 +33,12 @@ class Evidence(TypedDict):
 
 def presets() -> dict[Preset, str]:
     """The presets by name, and what each is."""
+
+def install_model(name: str = "nanotrack-v3", source: str | PathLike[str] | None = None) -> Path:
+    """Fetches the networks of `Tracker("expert")`, checks them, keeps them in the user's data folder, and returns their
+    folder. `source` is another address, or a folder, with the published files.
+    """
+
 @final
 class Estimate:
     """The state of a target in one frame."""

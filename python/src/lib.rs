@@ -9,6 +9,7 @@ mod error;
 mod estimate;
 mod evaluate;
 mod machine;
+mod model;
 mod multi;
 mod pixels;
 mod settings;
@@ -43,6 +44,8 @@ mod _native {
     use super::machine::{Embedding, Head, Kernel, embed, fit, fit_numbers};
     #[pymodule_export]
     use super::main;
+    #[pymodule_export]
+    use super::model::install_model;
     #[pymodule_export]
     use super::multi::MultiTracker;
     #[pymodule_export]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use kcf_track::Params;
+use kcf_track::{Params, models};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyString};
@@ -67,6 +67,7 @@ pub fn change(py: Python<'_>, mut params: Params, keywords: Option<&Bound<'_, Py
             params.set(&format!("{place}.{name}"), text).or_raise(py)?;
         }
     }
+    models::fill_in(&mut params).or_raise(py)?;
     params.check().or_raise(py)?;
     Ok(params)
 }

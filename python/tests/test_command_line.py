@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 from conftest import ROOT, reset_signals
-from kcf_track import SettingError, track
+from kcf_track import Error, MissingFileError, SettingError, Tracker, install_model, track
 
 
 def program(*arguments, **options):
@@ -100,6 +100,20 @@ def test_a_network_gives_the_boxes_of_the_program(demo, tmp_path, settings):
     assert program(demo, *words, "--model", model, "--end", 5, "--json", tmp_path / "a.json", "-q").returncode == 0
     boxes = [frame["bbox"] for frame in json.loads((tmp_path / "a.json").read_text())["frames"]]
     assert np.allclose(boxes, [step.box for step in run], atol=1e-4)
+
+
+def test_a_model_that_is_not_the_published_one_is_not_installed(tmp_path, monkeypatch):
+    monkeypatch.setenv("KCF_TRACK_MODELS", str(tmp_path / "models"))
+    (tmp_path / "nanotrack_backbone.onnx").write_bytes(bytes(1000))
+    with pytest.raises(Error, match="it has 1000 bytes, not 1431635"):
+        install_model(source=tmp_path)
+    with pytest.raises(MissingFileError, match="nanotrack_backbone_sim.onnx"):
+        install_model("nanotrack-v2", str(tmp_path))
+    with pytest.raises(SettingError, match="nanotrack-v3, nanotrack-v2, nanotrack-v1"):
+        install_model("nanotrack")
+    with pytest.raises(SettingError, match="model install nanotrack-v3|needs a build with networks"):
+        Tracker("expert")
+    assert not (tmp_path / "models").exists()
 
 
 def test_a_client_of_trax_gets_the_boxes_of_track(demo):

@@ -13,7 +13,7 @@ use crate::Error;
 use crate::export::{Destination, Replay, write_whole};
 use crate::media::{Demand, OpenOptions, Prefetch, Span};
 
-/// Explain one step of the paper's tracker on a page: patch, features, spectra, kernel, response
+/// Explain one step of the paper's tracker on a page: patch, spectra, kernel, response
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// Folder of images or video

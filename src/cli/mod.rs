@@ -4,6 +4,7 @@ mod control;
 mod eval;
 mod explain;
 mod failure;
+mod model;
 mod outputs;
 mod run;
 mod settings;
@@ -58,6 +59,7 @@ enum Command {
     },
     Eval(Box<eval::EvalArgs>),
     Explain(Box<explain::ExplainArgs>),
+    Model(model::ModelArgs),
     View(Box<view::ViewArgs>),
 }
 
@@ -114,6 +116,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Some(Command::Man { command }) => man(command.as_deref()),
         Some(Command::Eval(args)) => eval::run(args),
         Some(Command::Explain(args)) => explain::run(args),
+        Some(Command::Model(args)) => model::run(args),
         Some(Command::View(args)) => view::run(args),
         None => track::run(&cli.track),
     };

@@ -8,7 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde_json::Value;
 
 use super::Failure;
-use crate::Params;
+use crate::{Params, models};
 
 /// A preset and what changes it.
 #[derive(Clone, Debug, Default, Args)]
@@ -29,9 +29,11 @@ pub struct SettingsArgs {
     #[arg(long, value_name = "NAME", value_parser = names(Params::guards().iter().copied()), hide_possible_values = true)]
     #[arg(help = format!("Kernel machine that watches the detector: {}", Params::guards().join(", ")))]
     guard: Option<String>,
-    /// Folder of backbone.onnx and head.onnx, for --preset expert and --detector siamese
+    /// Folder of backbone.onnx and head.onnx, or name of an installed model, for --preset expert and --detector siamese
+    ///
+    /// By default the newest one that `kcf-track model install` has put there.
     #[cfg(feature = "neural")]
-    #[arg(long, hide_short_help = true, value_name = "DIR")]
+    #[arg(long, hide_short_help = true, value_name = "DIR|NAME")]
     model: Option<String>,
 }
 
@@ -110,6 +112,7 @@ impl SettingsArgs {
         for (path, value) in self.set.iter().chain(settings) {
             params.set(path, value).map_err(|error| Failure::usage(format!("--set {error}")))?;
         }
+        models::fill_in(&mut params)?;
         params.check()?;
         Ok(Resolved { preset, params })
     }

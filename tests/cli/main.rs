@@ -17,6 +17,7 @@ mod eval;
 mod eval_data;
 mod helper;
 mod labels;
+mod models;
 mod outputs;
 mod served;
 mod stream;
