@@ -63,14 +63,20 @@ impl Document {
 
     /// Reads a document, or labels of any format that the program reads. Labels have a frame for each given box. `info` are
     /// the facts of the source that they are for, `size` is the width and height of its frames: without them, labels that
-    /// name pictures, count frames at a rate, or have shares of a size, are an error.
+    /// name pictures, count frames at a rate, or have shares of a size, are an error. Also returns what was left out or
+    /// decided.
     ///
     /// # Errors
     /// The reason why it cannot be read.
-    pub fn open(path: &Path, info: Option<&Info>, size: Option<(usize, usize)>, options: &LabelOptions) -> Wrong<Self> {
-        let Labels { targets, document, size: said, occluded, .. } = Labels::read(path, info, size, options)?;
+    pub fn open(
+        path: &Path,
+        info: Option<&Info>,
+        size: Option<(usize, usize)>,
+        options: &LabelOptions,
+    ) -> Wrong<(Self, Vec<String>)> {
+        let Labels { targets, document, size: said, occluded, notes } = Labels::read(path, info, size, options)?;
         if let Some(document) = document {
-            return Ok(*document);
+            return Ok((*document, notes));
         }
         let (width, height) = size.or_else(|| info?.frame_size()).or(said).unwrap_or_default();
         let mut frames = Vec::new();
@@ -87,7 +93,8 @@ impl Document {
         frames.sort_by_key(|record| record.index);
         let path = path.to_string_lossy().into();
         let source = SourceRecord { path, start: 1, end: None, frames: None, rate: None, width, height };
-        Ok(Self { source, parameters: json!({}), targets, frames, named: true, error: None, completed: false })
+        let parameters = json!({});
+        Ok((Self { source, parameters, targets, frames, named: true, error: None, completed: false }, notes))
     }
 
     /// Reads the text of a document.

@@ -30,8 +30,8 @@ pub(super) type Wrong<T> = Result<T, String>;
 const MAX_FRAME: usize = 1_000_000_000;
 
 /// Maximum objects and values of a JSON document, which take 700 and 32 bytes of memory.
-const MAX_OBJECTS: usize = 400_000;
-const MAX_VALUES: usize = 6_000_000;
+const MAX_OBJECTS: usize = 300_000;
+const MAX_VALUES: usize = 4_000_000;
 
 /// Relative difference of two rates that are the same, rounded.
 const SAME_RATE: f64 = 5e-4;
@@ -66,6 +66,37 @@ pub struct Labels {
     pub size: Option<Size>,
     /// Id and frame of the boxes whose target is covered.
     pub occluded: BTreeSet<(u32, usize)>,
+}
+
+/// What labels are read for.
+struct Purpose<'a> {
+    info: Option<&'a Info>,
+    options: &'a LabelOptions,
+    /// What was left out or decided.
+    notes: Vec<String>,
+}
+
+impl Purpose<'_> {
+    /// The number of frames, exact or expected.
+    fn frames(&self) -> Option<usize> {
+        self.info.and_then(|info| info.length.or(info.expected_length))
+    }
+
+    /// The highest frame that a box may have.
+    fn last(&self) -> usize {
+        let expected = self.frames().map_or(MAX_FRAME, |frames| frames + tolerance(frames));
+        self.info.and_then(|info| info.length).unwrap_or(expected)
+    }
+
+    /// The name of the clip whose labels are read.
+    fn name(&self) -> &str {
+        self.options.clip.as_deref().or(self.info.map(|info| &*info.name)).unwrap_or_default()
+    }
+}
+
+/// Frames by which an expected number of frames may be wrong.
+fn tolerance(frames: usize) -> usize {
+    2 + frames / 50
 }
 
 /// How the frames of boxes are known.
@@ -146,7 +177,7 @@ impl Labels {
     /// # Errors
     /// What cannot be read or understood for certain.
     pub fn read(path: &Path, info: Option<&Info>, size: Option<Size>, options: &LabelOptions) -> Wrong<Self> {
-        let of = |clips| Self::of_clips(clips, info, size, options);
+        let of = |clips| Self::of_clips(clips, size, Purpose { info, options, notes: Vec::new() });
         if path.is_dir() {
             return of(vec![yolo::read(path)?]);
         }
@@ -167,7 +198,7 @@ impl Labels {
                     _ => of(vec![lines(values)?]),
                 }
             }
-            _ => match lists::read(text, info.and_then(length), options)? {
+            _ => match lists::read(text, info.and_then(|info| info.length.or(info.expected_length)), options)? {
                 List::Given(targets) => {
                     check_count(&targets)?;
                     Ok(Self { targets, ..Self::default() })
@@ -193,31 +224,29 @@ impl Labels {
         Ok(Self { targets, document: Some(Box::new(document)), notes, ..Self::default() })
     }
 
-    fn of_clips(clips: Vec<Clip>, info: Option<&Info>, size: Option<Size>, options: &LabelOptions) -> Wrong<Self> {
-        let mut notes = Vec::new();
-        let mut clip = choose(clips, info, options, &mut notes)?;
+    fn of_clips(clips: Vec<Clip>, size: Option<Size>, mut purpose: Purpose<'_>) -> Wrong<Self> {
+        let mut clip = choose(clips, &mut purpose)?;
         if let Some(reason) = clip.wrong {
             return Err(reason);
         }
-        let is_sized = clip.shares || clip.size.is_some();
-        let size = size.or_else(|| info.filter(|_| is_sized)?.frame_size());
+        let size = size.or_else(|| purpose.info.filter(|_| clip.shares || clip.size.is_some())?.frame_size());
         if let Some(reason) = clip.size.zip(size).and_then(|(own, here)| other_size(own, here)) {
             return Err(reason);
         }
         for (count, what) in [(clip.polygons, "polygons or masks"), (clip.untracked, "boxes without an id")] {
             if count > 0 {
-                notes.push(format!("{count} {what} are left out"));
+                purpose.notes.push(format!("{count} {what} are left out"));
             }
         }
         let mut boxes = std::mem::take(&mut clip.boxes);
-        clip.place(&mut boxes, info, options, &mut notes)?;
+        clip.place(&mut boxes, &mut purpose)?;
         if clip.shares {
             let size = size.ok_or("its boxes are shares of the frame's size: give that size, width and height")?;
             boxes.iter_mut().for_each(|label| label.scale(size));
         }
         boxes.iter_mut().for_each(|label| label.given &= clip.marked);
         let occluded = boxes.iter().filter(|label| label.occluded).map(|label| (label.id, label.frame)).collect();
-        Ok(Self { targets: gather(boxes)?, document: None, notes, size: clip.size, occluded })
+        Ok(Self { targets: gather(boxes)?, document: None, notes: purpose.notes, size: clip.size, occluded })
     }
 }
 
@@ -233,50 +262,44 @@ impl Label {
     }
 }
 
-/// The number of frames, exact or expected.
-fn length(info: &Info) -> Option<usize> {
-    info.length.or(info.expected_length)
-}
-
-/// Whether a name in labels is that of a source: the same file or folder, with or without its ending, and without the
-/// eight digits that Label Studio puts before it.
+/// Whether a name in labels is that of a source: the same file or folder, with or without the ending of a video, and
+/// without the eight digits that Label Studio puts before it.
 fn is_same_name(own: &str, source: &str) -> bool {
     let file = |name: &str| name.rsplit(['/', '\\', '=']).next().unwrap_or_default().to_lowercase();
-    let stem = |name: &str| Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let is_ending =
+        |ending: &str| ending == "mp4" || matches!(ending.len(), 2..=4) && !ending.ends_with(char::is_numeric);
+    let stem = |name: &str| match name.rsplit_once('.') {
+        Some((stem, ending)) if is_ending(ending) => stem.to_owned(),
+        _ => name.to_owned(),
+    };
     let (own, source) = (file(own), file(source));
-    let digits = own.len() - own.trim_start_matches(|c: char| c.is_ascii_hexdigit()).len();
-    let uploaded = own[digits..].strip_prefix('-').filter(|_| digits == 8).unwrap_or(&own);
-    [&own, uploaded].iter().any(|own| **own == source || stem(own) == source || stem(own) == stem(&source))
+    let uploaded =
+        own.split_once('-').filter(|(digits, _)| digits.len() == 8 && u32::from_str_radix(digits, 16).is_ok());
+    [&*own, uploaded.map_or("", |(_, name)| name)].iter().any(|own| !own.is_empty() && stem(own) == stem(&source))
 }
 
-/// The clip of the source.
-fn choose(mut clips: Vec<Clip>, info: Option<&Info>, options: &LabelOptions, notes: &mut Vec<String>) -> Wrong<Clip> {
-    let is_wanted = |clip: &Clip| match (&options.clip, info) {
-        (Some(name), _) => clip.names.iter().any(|own| own == name || is_same_name(own, name)),
-        (None, Some(info)) => clip.names.iter().any(|own| is_same_name(own, &info.name)),
-        _ => false,
-    };
+/// The clip of the source: by its name, or by its number of frames.
+fn choose(mut clips: Vec<Clip>, purpose: &mut Purpose<'_>) -> Wrong<Clip> {
+    let (name, is_said) = (purpose.name(), purpose.options.clip.is_some());
     let of = |test: &dyn Fn(&Clip) -> bool| (0..clips.len()).filter(|&at| test(&clips[at])).collect::<Vec<_>>();
-    let mut fitting = of(&is_wanted);
-    if fitting.is_empty() && options.clip.is_none() && clips.len() > 1 {
-        let frames = info.and_then(|info| info.length);
-        fitting = of(&|clip| frames.is_some() && clip.frames == frames);
+    let mut fitting = of(&|clip| clip.is_named(name));
+    let frames = purpose.info.and_then(|info| info.length);
+    if fitting.is_empty() && !is_said && clips.len() > 1 && frames.is_some() {
+        fitting = of(&|clip| clip.frames == frames);
     }
     let others = clips.len() - 1;
-    let only = others == 0 && (options.clip.is_none() || clips[0].names.is_empty());
     match fitting[..] {
         [at] => {
             if others > 0 {
-                notes.push(format!("the labels of {others} other clips are left out"));
+                purpose.notes.push(format!("the labels of {others} other clips are left out"));
             }
             Ok(clips.swap_remove(at))
         }
-        [] if only => {
-            let clip = clips.remove(0);
-            if let Some((own, info)) = clip.names.first().zip(info) {
-                notes.push(format!("its labels are of {own}, and the source is {}", info.name));
+        [] if others == 0 && (!is_said || clips[0].names.is_empty()) => {
+            if let Some((own, info)) = clips[0].names.first().zip(purpose.info) {
+                purpose.notes.push(format!("its labels are of {own}, and the source is {}", info.name));
             }
-            Ok(clip)
+            Ok(clips.remove(0))
         }
         _ => {
             let names = clips.iter().map(|clip| clip.names.first().map_or("a clip without a name", String::as_str));
@@ -293,24 +316,22 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 impl Clip {
+    /// Whether it has this name.
+    fn is_named(&self, name: &str) -> bool {
+        self.names.iter().any(|own| own == name || is_same_name(own, name))
+    }
+
     /// Gives each box the position of its frame.
-    fn place(
-        &self,
-        boxes: &mut Vec<Label>,
-        info: Option<&Info>,
-        options: &LabelOptions,
-        notes: &mut Vec<String>,
-    ) -> Wrong<()> {
-        let ratio = if self.by == By::Time { self.ratio(info, notes)? } else { 1.0 };
-        let known = info.and_then(length);
-        if let Some((own, here)) = self.frames.zip(known) {
-            let is_exact = info.is_some_and(|info| match self.by {
+    fn place(&self, boxes: &mut Vec<Label>, purpose: &mut Purpose<'_>) -> Wrong<()> {
+        let ratio = if self.by == By::Time { self.ratio(purpose)? } else { 1.0 };
+        if let Some((own, here)) = self.frames.zip(purpose.frames()) {
+            let is_exact = purpose.info.is_some_and(|info| match self.by {
                 By::Time => info.rate.is_none(),
                 _ => info.length.is_some(),
             });
-            let tolerance = if is_exact { 0 } else { 2 + here / 50 };
-            let own_here = (own as f64 * ratio).round() as usize;
-            if own_here.abs_diff(here) > tolerance && !(self.marked && own_here <= here) {
+            let (own_here, allowed) =
+                ((own as f64 * ratio).round() as usize, if is_exact { 0 } else { tolerance(here) });
+            if own_here.abs_diff(here) > allowed && !(self.marked && own_here <= here) {
                 return Err(format!("it is of a clip of {own} frames, and this one has {here}"));
             }
         }
@@ -318,71 +339,55 @@ impl Clip {
             By::Position => {}
             By::Time => by_time(boxes, ratio),
             By::Picture => {
-                let frames = self.frames_of_pictures(info, options, notes)?;
-                let (before, mut missing) = (boxes.len(), BTreeSet::new());
-                boxes.retain_mut(|label| {
-                    let frame = frames[label.frame];
-                    if frame.is_none() {
-                        missing.insert(label.frame);
-                    }
-                    label.frame = frame.unwrap_or_default();
-                    frame.is_some()
-                });
-                if let Some(name) = missing.first().and_then(|&first| self.pictures[first].name.as_deref()) {
-                    let (left, count) = (before - boxes.len(), missing.len());
-                    notes.push(format!(
-                        "{left} boxes of {count} pictures that are not the source's, as {name}, are left out"
-                    ));
+                let frames = self.frames_of_pictures(purpose)?;
+                let (left, missing) = boxes.drain(..).partition::<Vec<_>, _>(|label| frames[label.frame].is_some());
+                let pictures: BTreeSet<usize> = missing.iter().map(|label| label.frame).collect();
+                if let Some(name) = pictures.first().and_then(|&first| self.pictures[first].name.as_deref()) {
+                    let (boxes, count) = (missing.len(), pictures.len());
+                    let what = format!("{boxes} boxes of {count} pictures that are not the source's, as {name}");
+                    purpose.notes.push(what + ", are left out");
                 }
+                boxes.extend(left.into_iter().map(|label| Label { frame: frames[label.frame].unwrap_or(0), ..label }));
             }
         }
-        let last = info.and_then(|info| info.length);
-        boxes.retain(|label| label.bbox.is_some() || last.is_none_or(|last| label.frame <= last));
+        let last = purpose.last();
+        boxes.retain(|label| label.bbox.is_some() || label.frame <= last);
         match boxes.iter().map(|label| label.frame).max() {
-            Some(frame) if frame > last.unwrap_or(MAX_FRAME) => {
-                Err(format!("a box is of frame {frame}, and the last one is {}", last.unwrap_or(MAX_FRAME)))
-            }
+            Some(frame) if frame > last => Err(format!("a box is of frame {frame}, and the last one is {last}")),
             _ => Ok(()),
         }
     }
 
     /// Frames of the source for each frame of the labels.
-    fn ratio(&self, info: Option<&Info>, notes: &mut Vec<String>) -> Wrong<f64> {
-        let Some(info) = info else {
-            return if self.marked {
-                Ok(1.0)
-            } else {
-                Err("its frames have a rate of their own: give the source".into())
-            };
+    fn ratio(&self, purpose: &mut Purpose<'_>) -> Wrong<f64> {
+        let Some(info) = purpose.info else {
+            let unknown = "its frames have a rate of their own: give the source";
+            return if self.marked { Ok(1.0) } else { Err(unknown.into()) };
         };
         let (Some(own), Some(here)) = (self.rate, info.rate) else { return Ok(1.0) };
         let ratio = here / own;
-        if (ratio - 1.0).abs() < SAME_RATE || self.frames.is_some() && self.frames == length(info) {
-            return Ok(1.0);
-        }
         let (own, rate) = (rounded(own, 3), rounded(here, 3));
-        if !ratio.is_finite() || info.base_rate.is_some_and(|base| base > here * 1.01) {
+        if !ratio.is_finite() || !self.marked && info.base_rate.is_some_and(|base| base > here * 1.01) {
             return Err(format!("it counts {own} frames a second, and those of the source come at no constant rate"));
         }
-        notes.push(format!("it counts {own} frames a second, and the source has {rate}: boxes are placed by time"));
+        if (ratio - 1.0).abs() < SAME_RATE || self.frames.is_some() && self.frames == purpose.frames() {
+            return Ok(1.0);
+        }
+        let what = format!("it counts {own} frames a second, and the source has {rate}: boxes are placed by time");
+        purpose.notes.push(what);
         Ok(ratio)
     }
 
     /// The frame of each picture, if it is one of the source.
-    fn frames_of_pictures(
-        &self,
-        info: Option<&Info>,
-        options: &LabelOptions,
-        notes: &mut Vec<String>,
-    ) -> Wrong<Vec<Option<usize>>> {
+    fn frames_of_pictures(&self, purpose: &mut Purpose<'_>) -> Wrong<Vec<Option<usize>>> {
         let first = self.pictures.iter().find_map(|picture| picture.name.as_deref());
-        let images = info.map_or(&[][..], |info| &info.images[..]);
-        if let (Some(info), Some(name), Some(image)) = (info, first, images.first()) {
-            let found = self.by_name(info, options)?;
+        let image = purpose.info.and_then(|info| info.images.first());
+        if let (Some(info), Some(name), Some(image)) = (purpose.info, first, image) {
+            let found = self.by_name(info, purpose.options)?;
             if found.iter().any(Option::is_some) {
                 return Ok(found);
             }
-            if options.base.is_none() {
+            if purpose.options.base.is_none() {
                 let image = image.file_name().unwrap_or_default().to_string_lossy();
                 return Err(format!(
                     "it names no picture of the source: its first is {name}, and the source's {image}; if the numbers in \
@@ -390,11 +395,11 @@ impl Clip {
                 ));
             }
         }
-        if info.is_none() && self.base.is_none() && options.base.is_none() {
+        if purpose.info.is_none() && self.base.or(purpose.options.base).is_none() {
             let name = first.unwrap_or_default();
             return Err(format!("it names pictures, as {name}: give the source, whose frames they are"));
         }
-        self.by_number(info, options, notes)
+        self.by_number(purpose)
     }
 
     /// Pictures by the names of the source's files. Folders count where they tell the clips of a file apart.
@@ -417,25 +422,19 @@ impl Clip {
             None => !dir.is_empty() && (folder.ends_with(dir) || names_clip(dir, &info.name)),
         };
         let has_own = found.iter().flatten().any(|(_, dir)| is_own(dir));
-        let frames: Vec<_> =
-            found.iter().map(|found| Some(found.filter(|(_, dir)| !has_own || is_own(dir))?.0)).collect();
+        // A clip that is asked for has its own folder, or the whole of these labels.
+        let is_clip = options.clip.as_ref().is_none_or(|name| self.is_named(name));
+        let is_read = |dir: &str| if has_own { is_own(dir) } else { is_clip };
+        let frames: Vec<_> = found.iter().map(|found| Some(found.filter(|(_, dir)| is_read(dir))?.0)).collect();
         self.check_twice(&frames)?;
         Ok(frames)
     }
 
     /// Pictures by their numbers, or by those at the end of their names.
-    fn by_number(
-        &self,
-        info: Option<&Info>,
-        options: &LabelOptions,
-        notes: &mut Vec<String>,
-    ) -> Wrong<Vec<Option<usize>>> {
+    fn by_number(&self, purpose: &mut Purpose<'_>) -> Wrong<Vec<Option<usize>>> {
         let numbered = |picture: &Picture| {
             let (dir, file) = split(picture.name.as_deref().unwrap_or_default());
-            let (prefix, number) = match picture.number {
-                Some(number) => ("", number),
-                None => numbered(file)?,
-            };
+            let (prefix, number) = picture.number.map(|number| ("", number)).or_else(|| numbered(file))?;
             Some((dir.to_owned(), prefix.to_owned(), number))
         };
         let all: Vec<_> = self.pictures.iter().map(numbered).collect();
@@ -444,37 +443,35 @@ impl Clip {
         let with_dir = distinct.len() < all.iter().flatten().count();
         let key = |dir: &str, prefix: &str| if with_dir { format!("{dir}/{prefix}") } else { prefix.to_owned() };
         let groups: BTreeSet<String> = all.iter().flatten().map(|(dir, prefix, _)| key(dir, prefix)).collect();
-        let wanted = options.clip.as_deref().or(info.map(|info| &*info.name)).unwrap_or_default();
+        let (wanted, is_said) = (purpose.name(), purpose.options.clip.is_some() && !self.is_named(purpose.name()));
         let own: Vec<&String> = groups.iter().filter(|group| names_clip(group, wanted)).collect();
         let group = match (&own[..], groups.first()) {
             ([one], _) => *one,
-            ([], Some(one)) if groups.len() == 1 && options.clip.is_none() => one,
+            ([], Some(one)) if groups.len() == 1 && !is_said => one,
             (_, None) => return Err("no name in it ends with the number of a frame".into()),
             _ => {
-                let names = listed(groups.iter().map(|group| if group.is_empty() { "(numbers alone)" } else { group }));
-                return Err(format!(
-                    "it has labels of several clips, named {names}: --labels-clip NAME says whose are read"
-                ));
+                let names = listed(groups.iter().map(|group| if group.is_empty() { "\"\"" } else { group }));
+                let what = "--labels-clip NAME says whose are read";
+                return Err(format!("it has labels of several clips, named {names}: {what}"));
             }
         };
-        let numbers: Vec<Option<usize>> =
-            all.iter().map(|of| Some(of.as_ref().filter(|(dir, prefix, _)| key(dir, prefix) == *group)?.2)).collect();
+        let is_own = |(dir, prefix, _): &&(String, String, usize)| key(dir, prefix) == *group;
+        let numbers: Vec<Option<usize>> = all.iter().map(|of| Some(of.as_ref().filter(is_own)?.2)).collect();
         // Ultralytics names the labels of a video by its name and the frame, from 1.
-        let of_video = info.filter(|info| !group.is_empty() && names_clip(group, &info.name)).map(|_| 1);
-        let known = options.base.or(self.base).or(of_video);
-        let base = match known {
+        let of_video = purpose.info.filter(|info| !group.is_empty() && names_clip(group, &info.name)).map(|_| 1);
+        let base = match purpose.options.base.or(self.base).or(of_video) {
             Some(base) => base,
             None => {
-                let base = base_of(numbers.iter().flatten(), info.and_then(length))?;
-                notes.push(format!("the frames in it are numbered from {base} on"));
+                let base = base_of(numbers.iter().flatten(), purpose.frames())?;
+                purpose.notes.push(format!("the frames in it are numbered from {base} on"));
                 base
             }
         };
-        let frames: Vec<_> = numbers.iter().map(|number| number.map(|at| at.saturating_add(1) - base)).collect();
-        match numbers.iter().flatten().min() {
-            Some(&first) if first < base => Err(format!("it has a frame {first}, and the first one is {base}")),
-            _ => self.check_twice(&frames).map(|()| frames),
+        if let Some(first) = numbers.iter().flatten().min().filter(|first| **first < base) {
+            return Err(format!("it has a frame {first}, and the first one is {base}"));
         }
+        let frames: Vec<_> = numbers.iter().map(|number| number.map(|at| at.saturating_add(1) - base)).collect();
+        self.check_twice(&frames).map(|()| frames)
     }
 
     /// Refuses two names of one frame.
@@ -523,7 +520,7 @@ fn base_of<'a>(numbers: impl Iterator<Item = &'a usize>, frames: Option<usize>) 
 
 /// Positions in the source of frames at another rate; of several boxes in one frame the nearest counts.
 fn by_time(boxes: &mut Vec<Label>, ratio: f64) {
-    if ratio == 1.0 {
+    if ratio == 1.0 || boxes.iter().any(|label| label.frame == 0) {
         return;
     }
     let exact = |label: &Label| label.frame.saturating_sub(1) as f64 * ratio;
@@ -644,14 +641,21 @@ pub(super) fn text(value: &Value) -> Option<Rc<str>> {
 
 /// The ids of tracks: what each says if no two say the same, else its place in the list or the next that is free.
 pub(super) fn ids(said: &[Option<u32>]) -> Vec<u32> {
-    let mut used: BTreeSet<u32> = said.iter().flatten().copied().collect();
+    let used: BTreeSet<u32> = said.iter().flatten().copied().collect();
     let is_clear = used.len() == said.iter().flatten().count();
-    if !is_clear {
-        used.clear();
-    }
+    let mut free = 0;
     let mut id = |(said, place): (&Option<u32>, u32)| {
-        let said = said.filter(|_| is_clear);
-        said.unwrap_or_else(|| (place..).find(|&id| used.insert(id)).unwrap_or(place))
+        said.filter(|_| is_clear).unwrap_or_else(|| {
+            free = place.max(free + 1);
+            while is_clear && used.contains(&free) {
+                free += 1;
+            }
+            free
+        })
     };
     said.iter().zip(1..).map(&mut id).collect()
 }
+
+#[cfg(test)]
+#[path = "labels_tests.rs"]
+mod tests;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::labels::{Clip, Label, LabelOptions, Wrong, check_box};
 use super::record::{Given, TargetRecord};
 use crate::bbox::BBox;
-use crate::media::annotation::{Base, Entry, numbers};
+use crate::media::annotation::{Base, Entry, MAX_ROWS, numbers};
 use crate::run::MAX_TARGETS;
 use crate::text::unquoted;
 
@@ -23,6 +23,9 @@ const COLUMNS: &str = "id,frame,x,y,w,h,class,name";
 /// Reads a list for a source of `frames`. A header line says the columns; without it they are known by their count, by
 /// words, or because only one of the two orders fits. Blank lines and lines with `#` are skipped.
 pub(super) fn read(text: &str, frames: Option<usize>, options: &LabelOptions) -> Wrong<List> {
+    if text.lines().nth(MAX_ROWS).is_some() {
+        return Err(format!("it has more than {MAX_ROWS} lines, the most that are read"));
+    }
     let all = (1..).zip(text.lines().map(str::trim));
     let mut lines: Vec<(usize, &str)> = all.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).collect();
     let header = lines.first().filter(|(_, line)| line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"'));

@@ -15,7 +15,7 @@ use crate::atomic_file;
 use crate::bbox::BBox;
 use crate::encode;
 use crate::error::{Error, Result};
-use crate::media::annotation::read_limited;
+use crate::media::annotation::{MAX_ROWS, read_limited};
 use crate::text::{csv_line, unquoted};
 use crate::tracker::State;
 
@@ -105,11 +105,11 @@ impl Exporter for Yolo {
 /// Shares of the frame's size by which other programs round boxes that nobody has changed.
 const WRITTEN_SHARE: f64 = 1e-5;
 
+/// Maximum boxes of a picture, and targets of a dataset of ours.
+const MAX_OF_PICTURE: usize = 1000;
+
 /// Lists beside the labels, which are none.
 const LISTS: [&str; 4] = ["classes.txt", "train.txt", "val.txt", "test.txt"];
-
-/// Maximum files of labels.
-const MAX_FILES: usize = 1_000_000;
 
 /// A line of labels: class, and the middle and size of a box as shares of the frame's size.
 #[derive(Clone, Debug)]
@@ -189,7 +189,7 @@ fn labels_of(folder: &Path) -> Wrong<(PathBuf, Vec<PathBuf>)> {
     for name in ["labels", "obj_train_data", ""] {
         let (place, depth) = (folder.join(name), if name.is_empty() { 0 } else { 2 });
         let files = if place.is_dir() { files(&place, depth).map_err(|error| error.to_string())? } else { Vec::new() };
-        if !files.is_empty() && files.len() <= MAX_FILES {
+        if !files.is_empty() {
             return Ok((place, files));
         }
     }
@@ -218,7 +218,7 @@ type Files = (Vec<(String, Vec<Line>)>, usize);
 
 fn read_files(folder: &Path) -> Wrong<Files> {
     let (place, paths) = labels_of(folder)?;
-    let (mut all, mut polygons) = (Vec::with_capacity(paths.len()), 0);
+    let (mut all, mut polygons, mut boxes) = (Vec::with_capacity(paths.len()), 0, 0);
     for path in paths {
         let name = path.strip_prefix(&place).unwrap_or(&path).with_extension("").to_string_lossy().into_owned();
         let wrong = |reason: String| format!("{name}.txt: {reason}");
@@ -229,6 +229,10 @@ fn read_files(folder: &Path) -> Wrong<Files> {
         let count = lines.len();
         let lines: Vec<_> = lines.into_iter().flatten().collect();
         polygons += count - lines.len();
+        boxes += lines.len();
+        if boxes > MAX_ROWS {
+            return Err(format!("it has more than {MAX_ROWS} boxes, the most that are read"));
+        }
         all.push((name, lines));
     }
     Ok((all, polygons))
@@ -268,6 +272,9 @@ pub(super) fn read(folder: &Path) -> Wrong<Clip> {
         let frame = clip.pictures.len();
         let stem = name.rsplit(['/', '\\']).next().unwrap_or_default();
         let mut known = tracks.remove(stem).unwrap_or_default();
+        if lines.len().max(known.len()).max(targets.len()) > MAX_OF_PICTURE {
+            return Err(format!("{name}.txt: more than {MAX_OF_PICTURE} boxes or targets, the most that are read"));
+        }
         let here: BTreeSet<u32> = known.iter().map(|(label, _)| label.id).collect();
         clip.pictures.push(Picture { number: known.first().map(|(label, _)| label.frame), name: Some(name.clone()) });
         let mut changed = Vec::new();
@@ -318,14 +325,18 @@ fn yaml_names(text: &str) -> BTreeMap<u32, String> {
     let block: Vec<&str> = std::iter::once(first).chain(lines.take_while(is_inside)).collect();
     let (mut entry, mut quote, mut entries) = (String::new(), None, Vec::new());
     for letter in block.join("\n").chars().chain(['\n']) {
-        let begins = entry.trim().is_empty() || entry.trim_end().ends_with([':', '-']);
+        let begins = || entry.is_empty() || entry.trim_end().ends_with([':', '-']);
         match letter {
             '"' | '\'' if quote == Some(letter) => quote = None,
-            '"' | '\'' if quote.is_none() && begins => quote = Some(letter),
+            '"' | '\'' if quote.is_none() && begins() => quote = Some(letter),
             _ => {}
         }
         let splits = letter == '\n' || in_line && "[{,}]".contains(letter);
-        if splits && quote.is_none() { entries.push(std::mem::take(&mut entry)) } else { entry.push(letter) }
+        if splits && quote.is_none() {
+            entries.push(std::mem::take(&mut entry));
+        } else if !entry.is_empty() || !letter.is_whitespace() {
+            entry.push(letter);
+        }
     }
     let entries = entries.iter().map(|entry| entry.trim().trim_start_matches("- ").trim());
     let named =
