@@ -126,7 +126,7 @@ mod view;
 pub use bbox::BBox;
 pub use error::{Error, Result};
 #[cfg(feature = "cli")]
-pub use export::Document;
+pub use export::{Document, LabelOptions};
 pub use frame::{Channels, Frame, FrameBuf, PixelFormat};
 
 pub use kernels::Kernel;

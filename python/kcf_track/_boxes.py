@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union
@@ -84,11 +85,21 @@ class Boxes(Results):
         return f"<kcf_track.Boxes: {len(self._document['frames'])} of {len(self.targets)} target{several}>"
 
 
-def read_boxes(path: PathLike, *, size: tuple[int, int] | None = None) -> Boxes:
-    """Read boxes from JSON of the program, a session of the view, or labels in any format of `save` but OTB and CSV.
+def read_boxes(
+    path: PathLike,
+    *,
+    source: _native.Source | PathLike | None = None,
+    size: tuple[int, int] | None = None,
+    clip: str | None = None,
+    base: Literal[0, 1] | None = None,
+) -> Boxes:
+    """Read boxes from JSON of the program, a session of the view, or labels in any format that `--init-file` reads.
 
-    Labels give the boxes that a person gave where these are marked, else all. `size` is the width and height of the
-    frames; only YOLO and Label Studio need it.
+    Labels of the program give the boxes that a person gave where these are marked, others all boxes. `source` is what
+    the labels are for: with it names of pictures, frames at another rate and shares of the frame's size are understood
+    as the command line does, and labels of another clip are refused. Without it, labels that need it are an error;
+    `size`, the width and height of the frames, is enough for shares. Where a file has labels of several clips, `clip`
+    names the one; where its frames may be counted from 0 or 1, `base` says from which. What is left out is a warning.
 
     Examples:
         >>> import kcf_track, tempfile
@@ -99,7 +110,12 @@ def read_boxes(path: PathLike, *, size: tuple[int, int] | None = None) -> Boxes:
         >>> len(boxes.rows), boxes.targets[0]["given"]
         (3, [{'bbox': [12.8215, 44.41, 38.0, 60.0], 'frame': 1}])
     """
-    return Boxes(json.loads(_native.read_document(Path(path), size)))
+    if source is not None and not isinstance(source, _native.Source):
+        source = _native.Source(source)
+    text, notes = _native.read_document(Path(path), source, size, clip, base)
+    for note in notes:
+        warnings.warn(f"{os.fspath(path)}: {note}", stacklevel=2)
+    return Boxes(json.loads(text))
 
 
 def xyxy_of(boxes: Iterable[Any]) -> NDArray[np.float64]:

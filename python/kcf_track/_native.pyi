@@ -213,8 +213,17 @@ def main(arguments: Seq[str]) -> int:
     """Runs the program `kcf-track` with `arguments`, the first of which is its name, and gives the exit code."""
 def read_image(path: str | PathLike[str], color: bool, order: Order) -> Frame:
     """The image in a file as an array: gray, or colours in `order`."""
-def read_document(path: str | PathLike[str], size: tuple[int, int] | None) -> str:
-    """The JSON document of a run, or of labels in any format, of frames with this width and height."""
+def read_document(
+    path: str | PathLike[str],
+    source: Source | None,
+    size: tuple[int, int] | None,
+    clip: str | None,
+    base: int | None,
+) -> tuple[str, list[str]]:
+    """The JSON document of a run, or of labels in any format; those of a `source`, of frames with this width and height.
+
+    `clip` names the labels that count, `base` is the number of the first frame. Also what was left out or decided.
+    """
 def save_document(text: str, path: str | PathLike[str], format: str | None) -> None:
     """Writes the document `text` to `path` in a format, by default that of the ending."""
 def draw_document(text: str, frame: FrameLike, order: Order, style: str) -> Frame:

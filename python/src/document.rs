@@ -2,20 +2,35 @@
 
 use std::path::PathBuf;
 
-use kcf_track::{Document, Error};
+use kcf_track::{Document, Error, LabelOptions};
 use pyo3::prelude::*;
 
 use crate::error::{Raise, exception, raise};
 use crate::pixels::{Order, Pixels, array};
+use crate::source::Source;
 use crate::tracker::order_of;
 
-/// The JSON document of a run, or of labels in any format, of frames with this width and height.
+/// The JSON document of a run, or of labels in any format; those of a ``source``, of frames with this width and height.
+/// ``clip`` names the labels that count, ``base`` is the number of the first frame. Also what was left out or decided.
 #[pyfunction]
-pub fn read_document(py: Python<'_>, path: PathBuf, size: Option<(usize, usize)>) -> PyResult<String> {
+pub fn read_document(
+    py: Python<'_>,
+    path: PathBuf,
+    source: Option<&Source>,
+    size: Option<(usize, usize)>,
+    clip: Option<String>,
+    base: Option<usize>,
+) -> PyResult<(String, Vec<String>)> {
     if !path.is_dir() {
         std::fs::File::open(&path).map_err(|source| raise(py, &Error::io(&path, source)))?;
     }
-    let text = py.detach(|| Document::open(&path, size).and_then(|document| document.to_json()));
+    if base.is_some_and(|base| base > 1) {
+        return Err(exception(py, "SettingError", "base must be 0 or 1, the number of the first frame".into()));
+    }
+    let options = LabelOptions { clip, base, ..LabelOptions::default() };
+    let info = source.map(Source::info);
+    let read = || Document::open(&path, info, size, &options);
+    let text = py.detach(|| read().and_then(|(document, notes)| Ok((document.to_json()?, notes))));
     text.map_err(|reason| exception(py, "FormatError", format!("{}: {reason}", path.display())))
 }
 

@@ -223,6 +223,12 @@ pub fn read_image<'py>(py: Python<'py>, path: PathBuf, color: bool, order: &str)
 #[derive(Debug)]
 struct Files(Info);
 
+impl Source {
+    pub fn info(&self) -> &Info {
+        self.inner.info()
+    }
+}
+
 impl FrameSource for Files {
     fn info(&self) -> &Info {
         &self.0

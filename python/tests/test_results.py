@@ -140,6 +140,35 @@ def test_a_session_is_read_and_continued(demo, tmp_path):
         read_boxes(tmp_path / "none.json")
 
 
+def test_labels_know_the_pictures_of_a_source(demo, tmp_path):
+    """Labels of other tools name pictures, or count frames at a rate of their own."""
+    names = sorted(path.name for path in (Path(demo) / "img").glob("*") if path.suffix in (".jpg", ".png"))
+    images = [{"id": 500 - place, "file_name": f"x/{name}"} for place, name in enumerate(names)]
+    box = {"id": 1, "image_id": 494, "category_id": 1, "bbox": [1, 2, 30, 40], "attributes": {"track_id": 4}}
+    labels = {"images": images, "annotations": [box], "categories": [{"id": 1, "name": "car"}]}
+    (tmp_path / "coco.json").write_text(json.dumps(labels))
+    for source in (demo, Source(demo)):
+        rows = read_boxes(tmp_path / "coco.json", source=source).rows
+        assert [(row["frame"], row["id"], row["x"], row["class"]) for row in rows] == [(7, 4, 1, "car")]
+    with pytest.raises(FormatError, match="give the source"):
+        read_boxes(tmp_path / "coco.json")
+    (tmp_path / "other.xml").write_text(
+        "<annotations><meta><task><size>7</size><dumped>1</dumped></task></meta><track label='car'><box frame='0' "
+        "keyframe='1' occluded='1' xtl='1' ytl='2' xbr='31' ybr='42'/></track></annotations>"
+    )
+    assert [row["state"] for row in read_boxes(tmp_path / "other.xml").rows] == ["occluded"]
+    with pytest.raises(FormatError, match="a clip of 7 frames"):
+        read_boxes(tmp_path / "other.xml", source=demo)
+    shape = {"frame": 2, "time": 0.08, "x": 10, "y": 20, "width": 30, "height": 40}
+    value = {"framesCount": 20, "duration": 0.8, "sequence": [shape]}
+    task = {"annotations": [{"result": [{"type": "videorectangle", "value": value}]}], "data": {"video": "a.mp4"}}
+    (tmp_path / "task.json").write_text(json.dumps(task))
+    with pytest.raises(FormatError, match="give the source"):
+        read_boxes(tmp_path / "task.json", size=(100, 100))
+    with pytest.raises(SettingError, match="0 or 1"):
+        read_boxes(tmp_path / "coco.json", source=demo, base=2)
+
+
 def test_tables_and_detections(noise):
     frames = [*moving(noise, 3), *[np.zeros_like(noise)] * 3]
     run = track(frames, [BOX, OTHER], preset="fast").finish()

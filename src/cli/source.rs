@@ -196,7 +196,7 @@ pub fn warnings(
         let small = target.boxes().find_map(|(_, bbox)| tracker::too_small(&bbox));
         all.extend(small.map(|text| format!("the box{name} {text}; enlarge the images")));
     }
-    all.extend(wanted.warning.clone());
+    all.extend(wanted.warnings.iter().cloned());
     if let left @ [_, ..] = &wanted.left_out(targets)[..] {
         let ids: Vec<_> = left.iter().map(u32::to_string).collect();
         all.push(format!("no box is given in these frames to target {}, which is left out", ids.join(", ")));

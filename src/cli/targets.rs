@@ -10,10 +10,9 @@ use serde_json::Value;
 use super::Failure;
 use super::settings::{Resolved, SettingsArgs};
 use crate::bbox::BBox;
-use crate::export::{Labels, SourceRecord, TargetRecord, other_size};
-use crate::frame::Channels;
-use crate::media::{Info, Span, decode};
-use crate::text::unquoted;
+use crate::export::{LabelOptions, Labels, TargetRecord};
+use crate::media::annotation::MAX_PIXELS;
+use crate::media::{Info, Span};
 
 /// Boxes that are given.
 #[derive(Debug, Args)]
@@ -34,6 +33,13 @@ pub struct TargetArgs {
     /// mark given boxes only these are taken, of others all.
     #[arg(long, value_name = "FILE")]
     pub init_file: Option<PathBuf>,
+    /// Clip, task or folder whose labels --init-file reads, where it has several
+    #[arg(long, hide_short_help = true, value_name = "NAME", requires = "init_file")]
+    labels_clip: Option<String>,
+    /// Number of the first frame in the labels of --init-file, where they do not tell: 0 or 1
+    #[arg(long, hide_short_help = true, value_name = "0|1", requires = "init_file")]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=1))]
+    labels_base: Option<u8>,
 }
 
 impl TargetArgs {
@@ -63,7 +69,7 @@ impl TargetArgs {
     pub fn read(&self, info: &Info) -> Result<Targets, Failure> {
         let mut all = Targets { typed: self.init.len(), ..Targets::default() };
         // Asked for once, as it may decode an image.
-        let size = LazyCell::new(|| frame_size(info));
+        let size = LazyCell::new(|| info.frame_size());
         for (given, id) in self.init.iter().zip(1..) {
             let bbox = self.init_format.to_bbox(given.numbers);
             let bbox = bbox.map_err(|error| Failure::usage(format!("--init: {error}")))?;
@@ -77,13 +83,16 @@ impl TargetArgs {
                 && BoxFormat::Xyxy.to_bbox(given.numbers).is_ok()
                 && size.as_ref().is_some_and(are_corners)
             {
-                all.warning = Some("the box reaches beyond the frame; --init-format xyxy takes two corners".into());
+                all.warnings = vec!["the box reaches beyond the frame; --init-format xyxy takes two corners".into()];
             }
         }
         if let Some(path) = &self.init_file {
-            let file = read_file(path, self.init_format, info)?;
+            let corners = self.init_format == BoxFormat::Xyxy;
+            let base = self.labels_base.map(usize::from);
+            let options = LabelOptions { clip: self.labels_clip.clone(), base, corners };
+            let file = read_file(path, &options, info)?;
             (all.named, all.parameters) = (file.named, file.parameters);
-            all.warning = file.warning.or(all.warning);
+            all.warnings.extend(file.warnings);
             for target in file.wanted {
                 if all.wanted.iter().any(|other| other.id == target.id) {
                     let reason = format!("two targets have the id {} (those of --init are 1, 2, …)", target.id);
@@ -158,9 +167,9 @@ fn parse_numbers(text: &str) -> Result<[f64; 4], String> {
     let numbers: [f64; 4] = numbers
         .try_into()
         .map_err(|numbers: Vec<f64>| format!("four numbers are needed, as in 10,20,30,40, not {}", numbers.len()))?;
-    match numbers.iter().all(|v| v.abs() <= 1e9) {
+    match numbers.iter().all(|number| number.abs() <= MAX_PIXELS) {
         true => Ok(numbers),
-        false => Err("the numbers must be pixels, at most 1e9".into()),
+        false => Err("the numbers must be pixels, at most a million".into()),
     }
 }
 
@@ -173,84 +182,25 @@ pub struct Targets {
     typed: usize,
     /// Whether outputs tell them apart by their ids.
     pub named: bool,
-    /// Why their document may be of another source, or their boxes of another format.
-    pub warning: Option<String>,
+    /// What was left out or decided, and why boxes may be of another source or format.
+    pub warnings: Vec<String>,
     /// The settings of their document; null without one.
     pub parameters: Value,
 }
 
-/// Labels, or the lines `id,frame,x,y,w,h,class,name` of a file; a header line, blank lines and lines with `#` are
-/// skipped.
-fn read_file(path: &Path, format: BoxFormat, info: &Info) -> Result<Targets, Failure> {
-    let shown = path.display();
-    let text = match Labels::read(path, &info.images, || frame_size(info)) {
-        Ok(Ok(labels)) if labels.targets.is_empty() => {
-            return Err(Failure::usage(format!("--init-file {shown}: there is no target in it")));
-        }
-        Ok(Ok(Labels { targets, document, size })) => {
-            let mut all = Targets { wanted: targets, named: true, ..Targets::default() };
-            if let Some(of) = document {
-                let (width, height) = frame_size(info).unwrap_or_default();
-                let here = SourceRecord::new(of.source.path.clone(), info, Span::default());
-                let other = of.check_source(&SourceRecord { width, height, ..here }).err();
-                all.warning = other.map(|reason| format!("--init-file {shown}: {reason}"));
-                all.parameters = of.parameters;
-            } else if let Some((of, here)) = size.zip(frame_size(info)) {
-                all.warning = other_size(of, here).map(|reason| format!("--init-file {shown}: {reason}"));
-            }
-            return Ok(all);
-        }
-        Ok(Err(text)) => text,
-        Err(reason) => return Err(Failure::usage(format!("--init-file {shown}: {reason}"))),
-    };
-    let mut wanted: Vec<TargetRecord> = Vec::new();
-    for (line, number) in text.trim_start_matches('\u{feff}').lines().map(str::trim).zip(1..) {
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let wrong = |error| Failure::usage(format!("--init-file {shown}, line {number}: {error}"));
-        if wanted.is_empty() && line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"') {
-            let names: Vec<_> =
-                line.split(',').map(|name| name.trim().trim_matches('"').to_ascii_lowercase()).collect();
-            let is_or_ends = |place: usize, known: &str| names.get(place).is_none_or(|name| name == known);
-            if !names.starts_with(&["id".into(), "frame".into()]) || !is_or_ends(6, "class") || !is_or_ends(7, "name") {
-                return Err(wrong(format!("the columns must be id,frame,x,y,w,h,class,name, not {line}")));
-            }
-            continue;
-        }
-        let row = parse_row(line, format).map_err(wrong)?;
-        match wanted.iter_mut().find(|target| target.id == row.id) {
-            Some(target) => {
-                for (one, other) in [(&target.name, &row.name), (&target.class, &row.class)] {
-                    if let Some((one, other)) = one.as_ref().zip(other.as_ref()).filter(|(one, other)| one != other) {
-                        return Err(wrong(format!("target {} was {one} before and is {other} here", row.id)));
-                    }
-                }
-                target.join(row).map_err(wrong)?;
-            }
-            None => wanted.push(row),
-        }
+/// Labels, or the lines `id,frame,x,y,w,h,class,name` of a file.
+fn read_file(path: &Path, options: &LabelOptions, info: &Info) -> Result<Targets, Failure> {
+    let shown = format!("--init-file {}", path.display());
+    let labels = Labels::read(path, Some(info), None, options).map_err(|reason| {
+        let separator = if reason.starts_with("line ") { ", " } else { ": " };
+        Failure::usage(format!("{shown}{separator}{reason}"))
+    })?;
+    if labels.targets.is_empty() {
+        return Err(Failure::usage(format!("{shown}: there is no target in it")));
     }
-    match wanted.is_empty() {
-        true => Err(Failure::usage(format!("--init-file {shown}: no target; a line is id,frame,x,y,w,h"))),
-        false => Ok(Targets { wanted, named: true, ..Targets::default() }),
-    }
-}
-
-fn parse_row(line: &str, format: BoxFormat) -> Result<TargetRecord, String> {
-    let words = line.splitn(8, ',').map(str::trim);
-    if words.clone().any(|word| word.starts_with('"') && (word.len() < 2 || !word.ends_with('"'))) {
-        return Err(format!("`{line}`: a class or name in quotes must have no comma"));
-    }
-    let words: Vec<String> = words.map(unquoted).collect();
-    let [id, frame, numbers @ ..] = &words[..] else {
-        return Err(format!("`{line}` is not id,frame,x,y,w,h"));
-    };
-    let (numbers, words) = numbers.split_at(numbers.len().min(4));
-    let id = id.parse().map_err(|_| format!("the id `{id}` is not a non-negative integer"))?;
-    let bbox = format.to_bbox(parse_numbers(&numbers.join(","))?)?;
-    let word = |place: usize| words.get(place).filter(|word| !word.is_empty()).cloned();
-    Ok(TargetRecord { class: word(0), name: word(1), ..TargetRecord::new(id, parse_frame(frame)?, bbox) })
+    let warnings = labels.notes.into_iter().map(|note| format!("{shown}: {note}")).collect();
+    let parameters = labels.document.map_or(Value::Null, |document| document.parameters);
+    Ok(Targets { wanted: labels.targets, named: true, warnings, parameters, ..Targets::default() })
 }
 
 impl Targets {
@@ -316,11 +266,6 @@ impl Targets {
             _ => Ok(placed),
         }
     }
-}
-
-/// Width and height of the frames of a source; of a folder, those of its first image.
-pub fn frame_size(info: &Info) -> Option<(usize, usize)> {
-    info.size.or_else(|| Some(decode(info.images.first()?, Channels::Luma).ok()?.as_frame().size()))
 }
 
 #[cfg(test)]

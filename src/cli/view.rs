@@ -11,7 +11,7 @@ use super::Failure;
 use super::failure::watch_signals;
 use super::settings::{self, Resolved, SettingsArgs};
 use super::source::{self, RangeArgs};
-use super::targets::{TargetArgs, frame_size};
+use super::targets::TargetArgs;
 use crate::Params;
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
@@ -182,7 +182,7 @@ fn serve(
     let (source, mut warnings) = source::open(given, options, false, cancel)?;
     let info = source.info();
     let span = source::span(source.as_ref(), args.range, None, cancel)?;
-    let (path, size) = (given.to_string_lossy().into_owned(), frame_size(info));
+    let (path, size) = (given.to_string_lossy().into_owned(), info.frame_size());
     let (width, height) = size.unwrap_or_default();
     let shown = SourceRecord { width, height, ..SourceRecord::new(path.clone(), info, span) };
     let session = match session_path.filter(|path| path.exists()) {

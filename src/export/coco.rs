@@ -1,7 +1,11 @@
 //! COCO annotations.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use serde_json::{Value, json};
 
+use super::labels::{By, Clip, Label, Picture, Wrong, number, text};
 use super::output::{Destination, Output};
 use super::record::{BOX_DIGITS, CONFIDENCE_DIGITS, rounded};
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
@@ -71,6 +75,69 @@ impl Coco {
 /// The area of a rotated rectangle.
 fn area([ax, ay, bx, by, _, _, dx, dy]: [f64; 8]) -> f64 {
     ((bx - ax) * (dy - ay) - (by - ay) * (dx - ax)).abs()
+}
+
+/// Pixels by which other programs round boxes that nobody has changed.
+const WRITTEN_PIXELS: f64 = 0.02;
+
+/// Reads a clip for each video; of pictures alone one clip.
+pub(super) fn read(document: &Value) -> Wrong<Vec<Clip>> {
+    let list = |name: &str| document[name].as_array().ok_or_else(|| format!("COCO without `{name}`"));
+    let marked = document["info"]["description"].as_str().is_some_and(|text| text.starts_with("kcf-track"));
+    let empty = Clip { by: By::Picture, marked, base: marked.then_some(0), ..Clip::default() };
+    let (mut clips, mut places) = (Vec::<Clip>::new(), BTreeMap::<Option<u64>, usize>::new());
+    for video in document["videos"].as_array().into_iter().flatten() {
+        let names = video["name"].as_str().or(video["file_name"].as_str()).map(String::from);
+        places.insert(number(&video["id"]), clips.len());
+        clips.push(Clip { names: names.into_iter().collect(), ..empty.clone() });
+    }
+    let mut images = BTreeMap::<u64, (usize, usize)>::new();
+    for image in list("images")? {
+        let place = *places.entry(number(&image["video_id"])).or_insert(clips.len());
+        if place == clips.len() {
+            clips.push(empty.clone());
+        }
+        let clip = &mut clips[place];
+        let size = number(&image["width"]).zip(number(&image["height"]));
+        // Pictures of several sizes are those of several clips.
+        clip.size = if clip.pictures.is_empty() { size } else { clip.size.filter(|known| Some(*known) == size) };
+        let name = image["file_name"].as_str().map(String::from);
+        if let Some(id) = number(&image["id"]) {
+            images.insert(id, (place, clip.pictures.len()));
+        }
+        clip.pictures.push(Picture { name, number: number(&image["frame_id"]).or(number(&image["frame_index"])) });
+    }
+    let class = |class: &Value| Some((number::<u64>(&class["id"])?, text(&class["name"])?));
+    let classes: BTreeMap<u64, Rc<str>> = list("categories")?.iter().filter_map(class).collect();
+    for annotation in list("annotations")? {
+        let extra = &annotation["attributes"];
+        let ids = [&extra["track_id"], &annotation["track_id"], &annotation["instance_id"]];
+        let id = ids.into_iter().find_map(number);
+        let place = number(&annotation["image_id"]).and_then(|image: u64| images.get(&image).copied());
+        let bbox: Option<BBox> = serde_json::from_value(annotation["bbox"].clone()).ok();
+        let (Some(id), Some((clip, frame)), Some(bbox)) = (id, place, bbox) else {
+            return Err(format!(
+                "annotation {}: it needs an image, a bbox and a track_id, which says what target it is",
+                annotation["id"]
+            ));
+        };
+        let written: Option<[f64; 4]> = serde_json::from_value(extra["written"].clone()).ok();
+        let is_same = |written: [f64; 4]| {
+            written.iter().zip(<[f64; 4]>::from(bbox)).all(|(a, b)| (a - b).abs() <= WRITTEN_PIXELS)
+        };
+        clips[clip].boxes.push(Label {
+            id,
+            frame,
+            bbox: Some(bbox),
+            given: written.is_some_and(|written| !is_same(written)) || extra["given"].as_bool().unwrap_or(false),
+            occluded: extra["occluded"] == true,
+            class: number(&annotation["category_id"]).and_then(|class: u64| classes.get(&class).cloned()),
+            name: text(&extra["name"]),
+            ..Label::default()
+        });
+    }
+    clips.retain(|clip| !clip.pictures.is_empty());
+    if clips.is_empty() { Err("there is no image in it".into()) } else { Ok(clips) }
 }
 
 impl Exporter for Coco {

@@ -1,11 +1,17 @@
 //! CVAT annotations.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::rc::Rc;
 
+use roxmltree::{Document, Node, ParsingOptions};
+
+use super::labels::{Clip, Label, NO_IDS, Wrong, ids};
 use super::output::{Destination, Output};
 use super::record::{BOX_DIGITS, rounded};
 use super::tracks::{Shape, Track, Tracks, keyframes};
 use super::{Exporter, FrameResult, Run, Summary};
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::text::escape;
 
@@ -112,6 +118,123 @@ fn xml(tracks: &Tracks, run: &Run, frames: usize) -> String {
         text.push_str("  </track>\n");
     }
     text + "</annotations>\n"
+}
+
+/// Maximum nodes of a document and attributes of one: enough for 400,000 boxes.
+const MAX_NODES: u32 = 1_500_000;
+const MAX_ATTRIBUTES: usize = 4_000_000;
+
+/// Maximum attributes of an element, which are compared with each other, and tasks of a project.
+const MAX_OF_ELEMENT: usize = 1000;
+
+/// Reads a clip for each task of "CVAT for video".
+pub(super) fn read(text: &str) -> Wrong<Vec<Clip>> {
+    let counts = || text.split('<').map(|element| element.matches('=').count());
+    if counts().sum::<usize>() > MAX_ATTRIBUTES || counts().any(|count| count > MAX_OF_ELEMENT) {
+        return Err(format!("it has more than {MAX_ATTRIBUTES} attributes, or {MAX_OF_ELEMENT} of one element"));
+    }
+    let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options);
+    let document = document.map_err(|error| format!("it is not XML of CVAT: {error}"))?;
+    let all = |name| document.descendants().filter(move |node: &Node<'_, '_>| node.has_tag_name(name));
+    let tracks: Vec<_> = all("track").collect();
+    if tracks.is_empty() && (all("image").next().is_some() || document.root_element().has_tag_name("annotation")) {
+        return Err(NO_IDS.into());
+    }
+    // In a file that CVAT has written, a person may have changed any keyframe.
+    let by_cvat = all("dumped").next().is_some();
+    let tasks: Vec<_> = all("task").filter(|task| child(*task, "size").is_some()).collect();
+    if tasks.len() > MAX_OF_ELEMENT {
+        return Err(format!("it has more than {MAX_OF_ELEMENT} tasks"));
+    }
+    let mut clips: Vec<Clip> = tasks.iter().map(|task| clip(*task, by_cvat)).collect();
+    if clips.is_empty() {
+        let size = all("original_size").next().and_then(size);
+        clips.push(Clip { size, ..Clip::default() });
+    }
+    let task_ids: Vec<_> = tasks.iter().map(|task| child(*task, "id")).collect();
+    let place = |track: &Node<'_, '_>| match track.attribute("task_id") {
+        _ if clips.len() == 1 => Ok(0),
+        task @ Some(_) => task_ids.iter().position(|id| *id == task).ok_or("a track belongs to none of the tasks"),
+        None => Err("a track does not say to which of the tasks it belongs"),
+    };
+    let places = tracks.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+    let group = |track: &Node<'_, '_>| track.attribute("group_id")?.parse().ok().filter(|&group| group > 0);
+    for (place, clip) in clips.iter_mut().enumerate() {
+        let own: Vec<_> = tracks.iter().zip(&places).filter(|(_, of)| **of == place).map(|(track, _)| track).collect();
+        for (track, id) in own.iter().zip(ids(&own.iter().map(|track| group(track)).collect::<Vec<_>>())) {
+            let boxes = boxes(track, id)?;
+            let is_other = |node: Node<'_, '_>| node.is_element() && !node.has_tag_name("box");
+            clip.polygons += usize::from(boxes.is_empty() && track.children().any(is_other));
+            clip.boxes.extend(boxes);
+        }
+        // Each of our tracks begins in a given box.
+        let mut begun = BTreeMap::new();
+        let begins = |label: &Label| *begun.entry(label.id).or_insert(label.given) || !label.given;
+        clip.marked = !by_cvat && clip.boxes.iter().all(begins);
+    }
+    Ok(clips)
+}
+
+fn child<'a>(node: Node<'a, '_>, name: &str) -> Option<&'a str> {
+    node.children().find(|child| child.has_tag_name(name))?.text().map(str::trim)
+}
+
+fn size(node: Node<'_, '_>) -> Option<(usize, usize)> {
+    Some((child(node, "width")?.parse().ok()?, child(node, "height")?.parse().ok()?))
+}
+
+/// What a file says of a task.
+fn clip(task: Node<'_, '_>, by_cvat: bool) -> Clip {
+    let number = |name| child(task, name).and_then(|text| text.parse::<usize>().ok());
+    // A task may be a part of its video; its frames keep their numbers.
+    let is_whole = number("start_frame").unwrap_or(0) == 0
+        && child(task, "frame_filter").is_none_or(str::is_empty)
+        && (!by_cvat || number("stop_frame").is_none_or(|stop| Some(stop.saturating_add(1)) == number("size")));
+    let original = task.children().find(|node| node.has_tag_name("original_size"));
+    Clip {
+        names: ["source", "name"].iter().filter_map(|name| Some(child(task, name)?.to_owned())).collect(),
+        size: original.and_then(size),
+        frames: number("size").filter(|_| is_whole),
+        ..Clip::default()
+    }
+}
+
+/// The keyframes of a track.
+fn boxes(track: &Node<'_, '_>, id: u32) -> Wrong<Vec<Label>> {
+    let class: Option<Rc<str>> = track.attribute("label").map(Rc::from);
+    let mut boxes = Vec::new();
+    for shape in track.children().filter(|node| node.has_tag_name("box")) {
+        if shape.attribute("keyframe") == Some("0") {
+            continue;
+        }
+        let number = |name: &str| {
+            let number = shape.attribute(name).and_then(|text| text.parse::<f64>().ok());
+            number.ok_or_else(|| format!("track {id}: a box without {name}"))
+        };
+        let frame = shape.attribute("frame").and_then(|text| text.parse::<usize>().ok());
+        let frame = frame.ok_or_else(|| format!("track {id}: a box without a frame from 0"))?;
+        let (left, top) = (number("xtl")?, number("ytl")?);
+        let bbox = BBox::new(left, top, number("xbr")? - left, number("ybr")? - top);
+        let is = |name| shape.attribute(name) == Some("1");
+        let mut label = Label {
+            id,
+            frame: frame.saturating_add(1),
+            bbox: (!is("outside")).then_some(bbox),
+            occluded: is("occluded") && !is("outside"),
+            class: class.clone(),
+            ..Label::default()
+        };
+        for extra in shape.children().filter(|node| node.has_tag_name("attribute")) {
+            match extra.attribute("name") {
+                Some("name") => label.name = Some(extra.text().unwrap_or_default().into()),
+                Some("given") => label.given = extra.text() == Some("true"),
+                _ => {}
+            }
+        }
+        boxes.push(label);
+    }
+    Ok(boxes)
 }
 
 impl Exporter for Cvat {

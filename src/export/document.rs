@@ -1,19 +1,20 @@
 //! The JSON document of a run: read again, written in other formats, and drawn.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::labels::{Found, Labels, Wrong, gather, not_whole};
+use super::labels::{Label, LabelOptions, Labels, Wrong, check_box, check_count, gather, json};
 use super::overlay::{Style, drawn};
 use super::record::{FrameRecord, Run, SCHEMA, SourceRecord, TargetRecord};
 use super::{Form, Layout, Tally, write_all};
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, FrameBuf, PixelFormat};
-use crate::media::Item;
+use crate::media::annotation::read_limited;
+use crate::media::{Info, Item};
 use crate::run::Outcome;
 use crate::tracker::{Estimate, Evidence, State};
 
@@ -45,7 +46,7 @@ struct Stored {
 }
 
 /// How two widths and heights of frames differ; 0 is unknown.
-pub(crate) fn other_size(own: (usize, usize), here: (usize, usize)) -> Option<String> {
+pub(super) fn other_size(own: (usize, usize), here: (usize, usize)) -> Option<String> {
     let differ = own != here && own != (0, 0) && here != (0, 0);
     differ.then(|| format!("its frames are {}x{} pixels, and those of this one {}x{}", own.0, own.1, here.0, here.1))
 }
@@ -56,26 +57,34 @@ impl Document {
     /// # Errors
     /// A document that cannot be read, is cut off, is of a newer version, or contradicts itself.
     pub(crate) fn read(path: &Path) -> Wrong<Self> {
-        let text = fs::read(path).map_err(|error| error.to_string())?;
-        Self::parse(serde_json::from_slice(&text).map_err(|error| not_whole(&error))?)
+        let text = read_limited(path).map_err(|error| error.to_string())?;
+        Self::from_json(&String::from_utf8_lossy(&text))
     }
 
-    /// Reads a document, or labels of any format that the program writes but OTB and CSV. Labels have a frame for each
-    /// given box. `size` is the width and height of the frames; only YOLO and Label Studio need it.
+    /// Reads a document, or labels of any format that the program reads. Labels have a frame for each given box. `info` are
+    /// the facts of the source that they are for, `size` is the width and height of its frames: without them, labels that
+    /// name pictures, count frames at a rate, or have shares of a size, are an error. Also returns what was left out or
+    /// decided.
     ///
     /// # Errors
     /// The reason why it cannot be read.
-    pub fn open(path: &Path, size: Option<(usize, usize)>) -> Wrong<Self> {
-        let unknown = "it is not JSON, JSON lines, MOT, COCO, CVAT, Label Studio or the folder of a YOLO dataset";
-        let Labels { targets, document, size: said } = Labels::read(path, &[], || size)?.map_err(|_| unknown)?;
+    pub fn open(
+        path: &Path,
+        info: Option<&Info>,
+        size: Option<(usize, usize)>,
+        options: &LabelOptions,
+    ) -> Wrong<(Self, Vec<String>)> {
+        let Labels { targets, document, size: said, occluded, notes } = Labels::read(path, info, size, options)?;
         if let Some(document) = document {
-            return Ok(*document);
+            return Ok((*document, notes));
         }
-        let (width, height) = size.or(said).unwrap_or_default();
+        let (width, height) = size.or_else(|| info?.frame_size()).or(said).unwrap_or_default();
         let mut frames = Vec::new();
         for target in &targets {
             for (frame, bbox) in target.boxes() {
-                let estimate = Estimate { bbox, polygon: None, state: State::Initial, evidence: Evidence::default() };
+                let is_occluded = occluded.contains(&(target.id, frame));
+                let state = if is_occluded { State::Occluded } else { State::Initial };
+                let estimate = Estimate { bbox, polygon: None, state, evidence: Evidence::default() };
                 let outcome = Outcome { target: 0, bbox, estimate: Some(estimate), took: Default::default() };
                 let item = Item::numbered(frame, None, Err(Error::NotInitialized), 0.0);
                 frames.push(FrameRecord::new(&item, &outcome, Some(target.id)));
@@ -84,7 +93,8 @@ impl Document {
         frames.sort_by_key(|record| record.index);
         let path = path.to_string_lossy().into();
         let source = SourceRecord { path, start: 1, end: None, frames: None, rate: None, width, height };
-        Ok(Self { source, parameters: json!({}), targets, frames, named: true, error: None, completed: false })
+        let parameters = json!({});
+        Ok((Self { source, parameters, targets, frames, named: true, error: None, completed: false }, notes))
     }
 
     /// Reads the text of a document.
@@ -92,7 +102,8 @@ impl Document {
     /// # Errors
     /// As [`Document::open`].
     pub fn from_json(text: &str) -> Wrong<Self> {
-        Self::parse(serde_json::from_str(text).map_err(|error| not_whole(&error))?)
+        let [one] = <[Value; 1]>::try_from(json(text)?).map_err(|_| "it is not one JSON document")?;
+        Self::parse(one)
     }
 
     /// The text of the document, without a summary.
@@ -165,7 +176,7 @@ impl Document {
         let Stored { source, parameters, targets, frames, summary } =
             serde_json::from_value(value).map_err(|error| format!("it is not {schema}: {error}"))?;
         let targets = match found {
-            ..3 => gather(frames.iter().map(Found::from).collect())?,
+            ..3 => gather(frames.iter().map(Label::from).collect())?,
             _ => serde_json::from_value(targets).map_err(|error| format!("targets: {error}"))?,
         };
         let named = frames.first().map_or(targets.len() > 1, |frame| frame.id.is_some());
@@ -182,24 +193,31 @@ impl Document {
         last.filter(|_| self.completed && self.source.end.is_none() && last == self.source.frames)
     }
 
-    /// Whether it is of this source.
+    /// Whether it may be of this source, by its number of frames and their size.
+    ///
+    /// # Errors
+    /// The first of them that differs.
+    pub(super) fn check_frames(&self, source: &SourceRecord) -> Wrong<()> {
+        let (own, other) = (&self.source, source);
+        let differs = match own.frames.zip(other.frames).filter(|(own, other)| own != other) {
+            Some((own, other)) => Some(format!("it has {own} frames, and this one {other}")),
+            None => other_size((own.width, own.height), (other.width, other.height)),
+        };
+        differs.map_or(Ok(()), |reason| Err(format!("it is a session of another video, {}: {reason}", own.path)))
+    }
+
+    /// Whether it is of this source, by its name too.
     ///
     /// # Errors
     /// The first thing in which they differ.
     pub(crate) fn check_source(&self, source: &SourceRecord) -> Wrong<()> {
         let name = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
-        let (own, other) = (&self.source, source);
-        let frames = own.frames.zip(other.frames).filter(|(own, other)| own != other);
-        let sizes = other_size((own.width, own.height), (other.width, other.height));
-        let differs = match (frames, sizes) {
-            (Some((own, other)), _) => format!("it has {own} frames, and this one {other}"),
-            (_, Some(reason)) => reason,
-            _ if name(&own.path) != name(&other.path) => {
-                "if it only has another name, change `source.path` in the session".into()
-            }
-            _ => return Ok(()),
-        };
-        Err(format!("it is a session of another video, {}: {differs}", own.path))
+        self.check_frames(source)?;
+        if name(&self.source.path) == name(&source.path) {
+            return Ok(());
+        }
+        let hint = "if it only has another name, change `source.path` in the session";
+        Err(format!("it is a session of another video, {}: {hint}", self.source.path))
     }
 
     fn check(&self) -> Wrong<()> {
@@ -211,13 +229,16 @@ impl Document {
             if !given.is_sorted_by(|a, b| a.frame < b.frame) || given.first().is_none_or(|given| given.frame == 0) {
                 return Err(format!("target {id}: the frames of `given` must ascend from 1 on"));
             }
-            if given[0].bbox.is_none() || given.iter().filter_map(|given| given.bbox).any(|bbox| !bbox.is_valid()) {
-                return Err(format!("target {id}: it must begin in a box, and boxes have a width and a height"));
+            if given[0].bbox.is_none() {
+                return Err(format!("target {id}: it must begin in a box"));
             }
+            given.iter().try_for_each(|given| check_box(*id, given.frame, given.bbox))?;
         }
+        check_count(&self.targets)?;
         let mut known = BTreeSet::new();
         for frame in &self.frames {
             let id = frame.id.unwrap_or(1);
+            check_box(id, frame.index, frame.finite_box().filter(BBox::is_valid))?;
             if !ids.contains(&id) || !known.insert((id, frame.index)) {
                 return Err(format!("frame {}: target {id} is unknown, or has two boxes", frame.index));
             }

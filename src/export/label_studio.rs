@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::output::{Destination, Output};
+use super::labels::{By, Clip, Label, Wrong, ids, number, text};
+use super::output::{Destination, Output, is_video};
 use super::record::rounded;
 use super::tracks::{Shape, Track, Tracks, keyframes};
 use super::{Exporter, FrameResult, Run, Summary};
@@ -142,6 +143,137 @@ fn percent(at: f64, side: f64) -> f64 {
     (100.0 * at / side).clamp(0.0, 100.0)
 }
 
+/// The tasks of a document: a list of them, or one alone.
+fn tasks(document: &Value) -> &[Value] {
+    document.as_array().map_or(std::slice::from_ref(document), Vec::as_slice)
+}
+
+/// The videorectangles of a task in JSON_MIN, which has them beside its data.
+fn minimal(task: &Value) -> impl Iterator<Item = &Value> {
+    let lists = task.as_object().into_iter().flat_map(|task| task.values()).filter_map(Value::as_array);
+    lists.flatten().filter(|value| value["sequence"].is_array())
+}
+
+/// Whether a document is one of Label Studio.
+pub(super) fn is_of(document: &Value) -> bool {
+    let is_task = |task: &Value| task["data"].is_object() || minimal(task).next().is_some();
+    tasks(document).iter().any(is_task)
+}
+
+/// Reads a clip for each task.
+pub(super) fn read(document: &Value) -> Wrong<Vec<Clip>> {
+    tasks(document).iter().map(clip).collect()
+}
+
+fn clip(task: &Value) -> Wrong<Clip> {
+    let data = if task["data"].is_object() { &task["data"] } else { task };
+    let names = data.as_object().into_iter().flatten().filter_map(|(key, value)| Some((key, value.as_str()?)));
+    let names = names.filter(|(key, name)| *key == "video" || is_video(name.as_ref())).map(|(_, name)| name.to_owned());
+    let mut clip = Clip { names: names.collect(), by: By::Time, shares: true, ..Clip::default() };
+    if !task["data"].is_object() {
+        let regions: Vec<_> = minimal(task).map(|value| (&Value::Null, value)).collect();
+        return clip.with(&regions, None).map(|()| clip);
+    }
+    let result = match annotation(task) {
+        Ok(result) => result,
+        Err(reason) => return Ok(Clip { wrong: Some(reason), ..clip }),
+    };
+    let model = result["model_version"].as_str().unwrap_or_default();
+    clip.marked = model.starts_with("kcf-track");
+    let mut regions = Vec::new();
+    for region in result["result"].as_array().into_iter().flatten() {
+        match region["type"] == "videorectangle" {
+            true => regions.push((region, &region["value"])),
+            false => {
+                clip.polygons +=
+                    usize::from(["points", "rle", "sequence"].iter().any(|name| !region["value"][name].is_null()))
+            }
+        }
+    }
+    // Our own files say the rate of their frames, which may come at various times.
+    let rate = task["data"]["fps"].as_f64().filter(|_| clip.marked);
+    clip.with(&regions, rate).map(|()| clip)
+}
+
+/// The annotation that counts: the only one that was not cancelled, or that is marked as the ground truth; without any, the
+/// only prediction.
+fn annotation(task: &Value) -> Wrong<&Value> {
+    let list = |name: &str| task[name].as_array().map_or(&[][..], Vec::as_slice);
+    let mut counting: Vec<&Value> = list("annotations").iter().filter(|one| one["was_cancelled"] != true).collect();
+    if counting.len() > 1 && counting.iter().any(|one| one["ground_truth"] == true) {
+        counting.retain(|one| one["ground_truth"] == true);
+    }
+    if list("annotations").is_empty() {
+        counting.extend(list("predictions"));
+    }
+    match counting[..] {
+        [one] => Ok(one),
+        [] if list("annotations").is_empty() => Err("a task without regions".into()),
+        [] => Err("the annotation of its task was cancelled".into()),
+        _ => {
+            let count = counting.len();
+            Err(format!("its task has {count} annotations: mark one as the ground truth, or leave the others out"))
+        }
+    }
+}
+
+impl Clip {
+    /// Adds regions and their values.
+    fn with(&mut self, regions: &[(&Value, &Value)], rate: Option<f64>) -> Wrong<()> {
+        let said = |region: &Value| region["id"].as_str()?.strip_prefix("target-")?.parse().ok();
+        let known: Vec<_> = regions.iter().map(|(region, _)| said(region)).collect();
+        let mut times = Vec::new();
+        let frames = |value: &Value| number::<usize>(&value["framesCount"]);
+        for ((region, value), id) in regions.iter().zip(ids(&known)) {
+            let (class, name) = (text(&value["labels"][0]), text(&region["meta"]["text"][0]));
+            let shapes = value["sequence"].as_array().map_or(&[][..], Vec::as_slice);
+            let known: std::collections::BTreeSet<Option<usize>> =
+                shapes.iter().map(|shape| number(&shape["frame"])).collect();
+            for shape in shapes {
+                let sides = ["x", "y", "width", "height"].map(|name| shape[name].as_f64());
+                let ([Some(x), Some(y), Some(w), Some(h)], Some(frame)) = (sides, number(&shape["frame"])) else {
+                    return Err(format!("region {}: a box needs frame, x, y, width and height", region["id"]));
+                };
+                let label = Label {
+                    id,
+                    frame,
+                    bbox: Some([x, y, w, h].map(|percents| percents / 100.0).into()),
+                    turn: shape["rotation"].as_f64().unwrap_or_default(),
+                    given: shape["given"] == true,
+                    class: class.clone(),
+                    name: name.clone(),
+                    ..Label::default()
+                };
+                let next = frame.saturating_add(1);
+                let gone = (shape["enabled"] == false).then(|| Label { frame: next, bbox: None, ..label.clone() });
+                self.boxes.push(label);
+                // A person may have set the next frame, too.
+                self.boxes.extend(gone.filter(|_| !known.contains(&Some(next)) && Some(next) <= frames(value)));
+                times.extend(shape["time"].as_f64().map(|time| (frame, time)));
+            }
+        }
+        let first = regions.iter().map(|(_, value)| *value).find(|value| frames(value).is_some());
+        self.frames = first.and_then(frames);
+        let duration = first.and_then(|value| value["duration"].as_f64());
+        let about = self.frames.zip(duration).map(|(frames, duration)| frames as f64 / duration);
+        self.rate = rate.or_else(|| rate_of(&times, about)).filter(|rate| rate.is_finite() && *rate > 0.0);
+        Ok(())
+    }
+}
+
+/// The rate of frames with these times, which begin with 0 or with the length of a frame. `about` is their number by the
+/// duration, rounded.
+fn rate_of(times: &[(usize, f64)], about: Option<f64>) -> Option<f64> {
+    let (first, last) = (times.iter().min_by_key(|at| at.0)?, times.iter().max_by_key(|at| at.0)?);
+    if last.0 > first.0 && last.1 > first.1 {
+        return Some((last.0 - first.0) as f64 / (last.1 - first.1));
+    }
+    let near = |rate: &f64| (rate - about.unwrap_or(*rate)).abs();
+    let rates = [last.0 as f64 / last.1, last.0.saturating_sub(1) as f64 / last.1];
+    let exact = rates.into_iter().filter(|rate| rate.is_finite() && *rate > 0.0);
+    exact.min_by(|a, b| near(a).total_cmp(&near(b))).or(about)
+}
+
 impl Exporter for LabelStudio {
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
         frame.records.iter().for_each(|record| self.tracks.add(record));
@@ -164,8 +296,8 @@ impl Exporter for LabelStudio {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::export::FrameRecord;
     use crate::export::tests::{run, written};
-    use crate::export::{FrameRecord, TargetRecord};
     use crate::tracker::State;
 
     fn document(records: &[FrameRecord], rate: Option<f64>) -> Value {
@@ -218,9 +350,9 @@ mod tests {
     fn percentages_give_back_the_pixels() {
         for (side, at) in [(704.0, 305.0), (3840.0, 1234.5678)] {
             let share = rounded(percent(at, side), PLACE_DIGITS) / 100.0;
-            let mut target = TargetRecord::new(1, 1, BBox::new(share, share, share, share));
-            target.scale(side, side);
-            assert_eq!(target.given[0].bbox, Some(BBox::new(at, at, at, at)));
+            let mut label = Label { bbox: Some(BBox::new(share, share, share, share)), ..Label::default() };
+            label.scale((side as usize, side as usize));
+            assert_eq!(label.bbox, Some(BBox::new(at, at, at, at)));
         }
     }
 

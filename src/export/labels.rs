@@ -1,30 +1,58 @@
-//! Reads labels back: those that the exporters write, and those of other programs in the same formats.
+//! Reads labels: those that the exporters write, and those of other programs in the same formats.
 //!
-//! Labels that say which boxes a person gave give these, and those of COCO and YOLO that were changed since; all others
-//! give every box. Each format says it in its own way:
-//! JSON by `given` or the state `initial`, MOT by the confidence 1, COCO and CVAT by the attribute `given`, Label Studio
-//! by `given` in a sequence, YOLO by the column `given` of [`TRACKS`].
+//! The reader of a format gives [`Clip`]s, the boxes as they stand in the file. This file takes the clip of the source,
+//! finds the frame of each box, and makes targets. What a file does not say for certain is an error that says what to
+//! pass. Only a file of this program marks the boxes that a person gave: then these are taken, else all.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::document::Document;
-use super::record::{FrameRecord, Given, TargetRecord};
-use super::yolo::TRACKS;
+use super::document::{Document, other_size};
+use super::lists::{self, List};
+use super::record::{BOX_DIGITS, CLASS, FrameRecord, Given, SourceRecord, TargetRecord, rounded};
+use super::{coco, cvat, label_studio, yolo};
 use crate::bbox::BBox;
-use crate::error::Error;
-use crate::media::annotation::{Annotations, Base, Entry};
-use crate::text::unquoted;
+use crate::media::annotation::{MAX_ROWS, is_within_reach, read_limited};
+use crate::media::{Info, Span};
+use crate::run::MAX_TARGETS;
 use crate::tracker::State;
 
 /// Width and height.
 type Size = (usize, usize);
+
+/// What is wrong with labels.
+pub(super) type Wrong<T> = Result<T, String>;
+
+/// The highest position of a frame where the source does not tell its last.
+const MAX_FRAME: usize = 1_000_000_000;
+
+/// Maximum objects and values of a JSON document, which take 700 and 32 bytes of memory.
+const MAX_OBJECTS: usize = 300_000;
+const MAX_VALUES: usize = 4_000_000;
+
+/// Relative difference of two rates that are the same, rounded.
+const SAME_RATE: f64 = 5e-4;
+
+/// Names in an error.
+const SHOWN: usize = 8;
+
+/// The refusal of formats of one picture a file.
+pub(super) const NO_IDS: &str = "files of labelme, LabelImg and CVAT for images do not say which boxes are one target: \
+                                 export CVAT for video 1.1, or write lines id,frame,x,y,w,h";
+
+/// What a person knows better than a file.
+#[derive(Clone, Debug, Default)]
+pub struct LabelOptions {
+    /// The clip, task or folder whose labels are read.
+    pub clip: Option<String>,
+    /// The number of the first frame, 0 or 1.
+    pub base: Option<usize>,
+    /// The numbers of lines `id,frame,…` are left, top, right and bottom.
+    pub corners: bool,
+}
 
 /// Targets of a file.
 #[derive(Clone, Debug, Default)]
@@ -32,96 +60,109 @@ pub struct Labels {
     pub targets: Vec<TargetRecord>,
     /// The document that they are from.
     pub document: Option<Box<Document>>,
-    /// Width and height of the frames, if COCO or CVAT say them.
+    /// What was left out or decided.
+    pub notes: Vec<String>,
+    /// Width and height of the frames, if the file says them.
     pub size: Option<Size>,
+    /// Id and frame of the boxes whose target is covered.
+    pub occluded: BTreeSet<(u32, usize)>,
 }
 
-/// What is wrong with labels.
-pub(super) type Wrong<T> = Result<T, String>;
+/// What labels are read for.
+struct Purpose<'a> {
+    info: Option<&'a Info>,
+    options: &'a LabelOptions,
+    /// What was left out or decided.
+    notes: Vec<String>,
+}
 
-impl Labels {
-    /// Reads a file, or the folder of a YOLO dataset. A text that is none of the formats is given back, as a pipe can be
-    /// read only once. `images` are the files of the frames, if they are files: labels that name them are theirs, whatever
-    /// their number. `size` is asked for the width and height of the frames where boxes are shares of them.
-    ///
-    /// # Errors
-    /// What cannot be read or understood.
-    pub fn read(
-        path: &Path,
-        images: &[PathBuf],
-        size: impl FnOnce() -> Option<(usize, usize)>,
-    ) -> Wrong<Result<Self, String>> {
-        let sized = |shares: &dyn Fn(f64) -> Wrong<Vec<Found>>| {
-            let (width, height) =
-                size().ok_or("its boxes are shares of the frame's size: give that size, width and height")?;
-            let (width, height) = (width as f64, height as f64);
-            let mut targets = gather(shares(width / height)?)?;
-            targets.iter_mut().for_each(|target| target.scale(width, height));
-            Ok(Ok(Self { targets, ..Self::default() }))
-        };
-        if path.is_dir() {
-            return sized(&|_| yolo(path, images));
-        }
-        let whole = fs::read_to_string(path).map_err(|error| match error.kind() {
-            ErrorKind::InvalidData => "it is not text; unpack a zip file first".into(),
-            _ => error.to_string(),
-        })?;
-        let text = whole.trim_start_matches('\u{feff}').trim();
-        let mut frame_size = None;
-        let found = match text.chars().next() {
-            Some('{' | '[') => {
-                let values = serde_json::Deserializer::from_str(text).into_iter();
-                let mut values = values.collect::<Result<Vec<Value>, _>>().map_err(|error| not_whole(&error))?;
-                match values.first() {
-                    Some(one) if values.len() == 1 && one.get("schema").is_some() => {
-                        let document = Box::new(Document::parse(values.remove(0))?);
-                        let targets = document.targets.clone();
-                        return Ok(Ok(Self { targets, document: Some(document), size: None }));
-                    }
-                    Some(one) if one.get("images").is_some() => {
-                        let image = &one["images"][0];
-                        frame_size = number(&image["width"]).zip(number(&image["height"]));
-                        coco(one, images)
-                    }
-                    Some(one) if one.pointer("/0/data").is_some() => {
-                        return sized(&|aspect| label_studio(&one[0], aspect));
-                    }
-                    _ => lines(values),
-                }
-            }
-            Some('<') => cvat_xml(text).map(|(found, size)| {
-                frame_size = size;
-                found
-            }),
-            _ => match mot(text) {
-                Some(found) => found,
-                None => return Ok(Err(whole)),
-            },
-        };
-        Ok(Ok(Self { targets: gather(found?)?, document: None, size: frame_size }))
+impl Purpose<'_> {
+    /// The number of frames, exact or expected.
+    fn frames(&self) -> Option<usize> {
+        self.info.and_then(|info| info.length.or(info.expected_length))
+    }
+
+    /// The highest frame that a box may have.
+    fn last(&self) -> usize {
+        let expected = self.frames().map_or(MAX_FRAME, |frames| frames + tolerance(frames));
+        self.info.and_then(|info| info.length).unwrap_or(expected)
+    }
+
+    /// The name of the clip whose labels are read.
+    fn name(&self) -> &str {
+        self.options.clip.as_deref().or(self.info.map(|info| &*info.name)).unwrap_or_default()
     }
 }
 
-pub(super) fn not_whole(error: &serde_json::Error) -> String {
-    match error.is_eof() {
-        true => format!("it is cut off in line {}: use an older copy", error.line()),
-        false => format!("it is not JSON: {error}"),
-    }
+/// Frames by which an expected number of frames may be wrong.
+fn tolerance(frames: usize) -> usize {
+    2 + frames / 50
 }
 
-/// One box of a file; no box where the target is gone.
+/// How the frames of boxes are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) enum By {
+    /// By their positions, from 1.
+    #[default]
+    Position,
+    /// By their positions among frames at the rate of the clip.
+    Time,
+    /// By the places of their pictures in the clip's list.
+    Picture,
+}
+
+/// A picture that labels name: its file, or its number among the frames.
+#[derive(Clone, Debug)]
+pub(super) struct Picture {
+    pub name: Option<String>,
+    pub number: Option<usize>,
+}
+
+/// The labels of one clip, as a file has them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
-    id: u32,
-    frame: usize,
-    bbox: Option<BBox>,
-    /// Whether the file says that a person gave it.
-    given: bool,
-    class: Option<String>,
-    name: Option<String>,
+pub(super) struct Clip {
+    /// The names of the clip, or of its task.
+    pub names: Vec<String>,
+    pub size: Option<Size>,
+    /// Its number of frames.
+    pub frames: Option<usize>,
+    /// Frames per second, as they are counted here.
+    pub rate: Option<f64>,
+    pub by: By,
+    pub pictures: Vec<Picture>,
+    /// The number of the first frame in [`Picture::number`], if it is known.
+    pub base: Option<usize>,
+    pub boxes: Vec<Label>,
+    /// Boxes are shares of the frame's size.
+    pub shares: bool,
+    /// This program has written the file, and its marks of given boxes count.
+    pub marked: bool,
+    /// Polygons and masks.
+    pub polygons: usize,
+    /// Boxes without an id among others that have one.
+    pub untracked: usize,
+    /// Why it cannot be read.
+    pub wrong: Option<String>,
 }
 
-impl From<&FrameRecord> for Found {
+/// One box; no box where the target is gone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Label {
+    pub id: u32,
+    /// By [`Clip::by`].
+    pub frame: usize,
+    pub bbox: Option<BBox>,
+    /// Degrees by which the box is turned about its top-left corner.
+    pub turn: f64,
+    /// Whether a person gave it.
+    pub given: bool,
+    /// Whether the target is covered.
+    pub occluded: bool,
+    pub class: Option<Rc<str>>,
+    pub name: Option<Rc<str>>,
+}
+
+impl From<&FrameRecord> for Label {
     fn from(record: &FrameRecord) -> Self {
         let (id, frame, given) = (record.id.unwrap_or(1), record.index, record.state == State::Initial);
         let bbox = record.finite_box().filter(|_| record.is_visible());
@@ -129,350 +170,492 @@ impl From<&FrameRecord> for Found {
     }
 }
 
-/// The targets: of those with marked boxes the marked ones, of others all boxes.
-pub(super) fn gather(found: Vec<Found>) -> Wrong<Vec<TargetRecord>> {
-    let mut targets: BTreeMap<u32, Vec<Found>> = BTreeMap::new();
-    for found in found {
-        targets.entry(found.id).or_default().push(found);
+impl Labels {
+    /// Reads a file, or the folder of a YOLO dataset. `info` are the facts of the source that the labels are for; `size`
+    /// is the width and height of its frames, where `info` is unknown.
+    ///
+    /// # Errors
+    /// What cannot be read or understood for certain.
+    pub fn read(path: &Path, info: Option<&Info>, size: Option<Size>, options: &LabelOptions) -> Wrong<Self> {
+        let of = |clips| Self::of_clips(clips, size, Purpose { info, options, notes: Vec::new() });
+        if path.is_dir() {
+            return of(vec![yolo::read(path)?]);
+        }
+        let bytes = read_limited(path).map_err(|error| error.to_string())?;
+        let whole = String::from_utf8(bytes).map_err(|_| "it is not text; unpack a zip file first")?;
+        let text = whole.trim_start_matches('\u{feff}').trim();
+        match text.chars().next() {
+            Some('<') => of(cvat::read(text)?),
+            Some('{' | '[') => {
+                let mut values = json(text)?;
+                match values.first() {
+                    Some(one) if values.len() == 1 && one.get("schema").is_some() => {
+                        Self::of_document(Document::parse(values.remove(0))?, info)
+                    }
+                    Some(one) if one.get("images").is_some() => of(coco::read(one)?),
+                    Some(one) if one.get("shapes").is_some() => Err(NO_IDS.into()),
+                    Some(one) if values.len() == 1 && label_studio::is_of(one) => of(label_studio::read(one)?),
+                    _ => of(vec![lines(values)?]),
+                }
+            }
+            _ => match lists::read(text, info.and_then(|info| info.length.or(info.expected_length)), options)? {
+                List::Given(targets) => {
+                    check_count(&targets)?;
+                    Ok(Self { targets, ..Self::default() })
+                }
+                List::Mot(clip) => of(vec![clip]),
+            },
+        }
     }
-    let target = |(id, mut all): (u32, Vec<Found>)| {
-        all.sort_by_key(|found| found.frame);
-        let is_marked = all.iter().any(|found| found.given);
+
+    fn of_document(document: Document, info: Option<&Info>) -> Wrong<Self> {
+        let mut notes = Vec::new();
+        if let Some(info) = info {
+            let (width, height) = info.frame_size().unwrap_or_default();
+            let here = SourceRecord::new(document.source.path.clone(), info, Span::default());
+            document.check_frames(&SourceRecord { width, height, ..here })?;
+            let (own, here) = (&document.source.path, &info.name);
+            let is_named = own.contains(char::is_alphanumeric);
+            if is_named && !own.split(['/', '\\']).any(|part| is_same_name(part, here)) {
+                notes.push(format!("it is of {own}, and the source is {here}"));
+            }
+        }
+        let targets = document.targets.clone();
+        Ok(Self { targets, document: Some(Box::new(document)), notes, ..Self::default() })
+    }
+
+    fn of_clips(clips: Vec<Clip>, size: Option<Size>, mut purpose: Purpose<'_>) -> Wrong<Self> {
+        let mut clip = choose(clips, &mut purpose)?;
+        if let Some(reason) = clip.wrong {
+            return Err(reason);
+        }
+        let size = size.or_else(|| purpose.info.filter(|_| clip.shares || clip.size.is_some())?.frame_size());
+        if let Some(reason) = clip.size.zip(size).and_then(|(own, here)| other_size(own, here)) {
+            return Err(reason);
+        }
+        for (count, what) in [(clip.polygons, "polygons or masks"), (clip.untracked, "boxes without an id")] {
+            if count > 0 {
+                purpose.notes.push(format!("{count} {what} are left out"));
+            }
+        }
+        let mut boxes = std::mem::take(&mut clip.boxes);
+        clip.place(&mut boxes, &mut purpose)?;
+        if clip.shares {
+            let size = size.ok_or("its boxes are shares of the frame's size: give that size, width and height")?;
+            boxes.iter_mut().for_each(|label| label.scale(size));
+        }
+        boxes.iter_mut().for_each(|label| label.given &= clip.marked);
+        let occluded = boxes.iter().filter(|label| label.occluded).map(|label| (label.id, label.frame)).collect();
+        Ok(Self { targets: gather(boxes)?, document: None, notes: purpose.notes, size: clip.size, occluded })
+    }
+}
+
+impl Label {
+    /// Pixels of shares of the frame's size; rounding restores the boxes that we wrote. A turned box becomes the upright
+    /// one with the same middle.
+    pub fn scale(&mut self, (width, height): Size) {
+        let Some(BBox { x, y, w, h }) = self.bbox else { return };
+        let [x, y, w, h] = [x * width as f64, y * height as f64, w * width as f64, h * height as f64];
+        let (sin, cos) = libm::sincos(self.turn.to_radians());
+        let (dx, dy) = (((cos - 1.0) * w - sin * h) / 2.0, ((cos - 1.0) * h + sin * w) / 2.0);
+        self.bbox = Some([x + dx, y + dy, w, h].map(|pixels| rounded(pixels, BOX_DIGITS)).into());
+    }
+}
+
+/// Whether a name in labels is that of a source: the same file or folder, with or without the ending of a video, and
+/// without the eight digits that Label Studio puts before it.
+fn is_same_name(own: &str, source: &str) -> bool {
+    let file = |name: &str| name.rsplit(['/', '\\', '=']).next().unwrap_or_default().to_lowercase();
+    let is_ending =
+        |ending: &str| ending == "mp4" || matches!(ending.len(), 2..=4) && !ending.ends_with(char::is_numeric);
+    let stem = |name: &str| match name.rsplit_once('.') {
+        Some((stem, ending)) if is_ending(ending) => stem.to_owned(),
+        _ => name.to_owned(),
+    };
+    let (own, source) = (file(own), file(source));
+    let uploaded =
+        own.split_once('-').filter(|(digits, _)| digits.len() == 8 && u32::from_str_radix(digits, 16).is_ok());
+    [&*own, uploaded.map_or("", |(_, name)| name)].iter().any(|own| !own.is_empty() && stem(own) == stem(&source))
+}
+
+/// The clip of the source: by its name, or by its number of frames.
+fn choose(mut clips: Vec<Clip>, purpose: &mut Purpose<'_>) -> Wrong<Clip> {
+    let (name, is_said) = (purpose.name(), purpose.options.clip.is_some());
+    let of = |test: &dyn Fn(&Clip) -> bool| (0..clips.len()).filter(|&at| test(&clips[at])).collect::<Vec<_>>();
+    let mut fitting = of(&|clip| clip.is_named(name));
+    let frames = purpose.info.and_then(|info| info.length);
+    if fitting.is_empty() && !is_said && clips.len() > 1 && frames.is_some() {
+        fitting = of(&|clip| clip.frames == frames);
+    }
+    let others = clips.len() - 1;
+    match fitting[..] {
+        [at] => {
+            if others > 0 {
+                purpose.notes.push(format!("the labels of {others} other clips are left out"));
+            }
+            Ok(clips.swap_remove(at))
+        }
+        [] if others == 0 && (!is_said || clips[0].names.is_empty()) => {
+            if let Some((own, info)) = clips[0].names.first().zip(purpose.info) {
+                purpose.notes.push(format!("its labels are of {own}, and the source is {}", info.name));
+            }
+            Ok(clips.remove(0))
+        }
+        _ => {
+            let names = clips.iter().map(|clip| clip.names.first().map_or("a clip without a name", String::as_str));
+            Err(format!("it has labels of {}: --labels-clip NAME says whose are read", listed(names)))
+        }
+    }
+}
+
+/// Some names, for a message.
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.take(SHOWN + 1).collect();
+    let more = if names.len() > SHOWN { ", …" } else { "" };
+    names[..names.len().min(SHOWN)].join(", ") + more
+}
+
+impl Clip {
+    /// Whether it has this name.
+    fn is_named(&self, name: &str) -> bool {
+        self.names.iter().any(|own| own == name || is_same_name(own, name))
+    }
+
+    /// Gives each box the position of its frame.
+    fn place(&self, boxes: &mut Vec<Label>, purpose: &mut Purpose<'_>) -> Wrong<()> {
+        let ratio = if self.by == By::Time { self.ratio(purpose)? } else { 1.0 };
+        if let Some((own, here)) = self.frames.zip(purpose.frames()) {
+            let is_exact = purpose.info.is_some_and(|info| match self.by {
+                By::Time => info.rate.is_none(),
+                _ => info.length.is_some(),
+            });
+            let (own_here, allowed) =
+                ((own as f64 * ratio).round() as usize, if is_exact { 0 } else { tolerance(here) });
+            if own_here.abs_diff(here) > allowed && !(self.marked && own_here <= here) {
+                return Err(format!("it is of a clip of {own} frames, and this one has {here}"));
+            }
+        }
+        match self.by {
+            By::Position => {}
+            By::Time => by_time(boxes, ratio),
+            By::Picture => {
+                let frames = self.frames_of_pictures(purpose)?;
+                let (left, missing) = boxes.drain(..).partition::<Vec<_>, _>(|label| frames[label.frame].is_some());
+                let pictures: BTreeSet<usize> = missing.iter().map(|label| label.frame).collect();
+                if let Some(name) = pictures.first().and_then(|&first| self.pictures[first].name.as_deref()) {
+                    let (boxes, count) = (missing.len(), pictures.len());
+                    let what = format!("{boxes} boxes of {count} pictures that are not the source's, as {name}");
+                    purpose.notes.push(what + ", are left out");
+                }
+                boxes.extend(left.into_iter().map(|label| Label { frame: frames[label.frame].unwrap_or(0), ..label }));
+            }
+        }
+        let last = purpose.last();
+        boxes.retain(|label| label.bbox.is_some() || label.frame <= last);
+        match boxes.iter().map(|label| label.frame).max() {
+            Some(frame) if frame > last => Err(format!("a box is of frame {frame}, and the last one is {last}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Frames of the source for each frame of the labels.
+    fn ratio(&self, purpose: &mut Purpose<'_>) -> Wrong<f64> {
+        let Some(info) = purpose.info else {
+            let unknown = "its frames have a rate of their own: give the source";
+            return if self.marked { Ok(1.0) } else { Err(unknown.into()) };
+        };
+        let (Some(own), Some(here)) = (self.rate, info.rate) else { return Ok(1.0) };
+        let ratio = here / own;
+        let (own, rate) = (rounded(own, 3), rounded(here, 3));
+        if !ratio.is_finite() || !self.marked && info.base_rate.is_some_and(|base| base > here * 1.01) {
+            return Err(format!("it counts {own} frames a second, and those of the source come at no constant rate"));
+        }
+        if (ratio - 1.0).abs() < SAME_RATE || self.frames.is_some() && self.frames == purpose.frames() {
+            return Ok(1.0);
+        }
+        let what = format!("it counts {own} frames a second, and the source has {rate}: boxes are placed by time");
+        purpose.notes.push(what);
+        Ok(ratio)
+    }
+
+    /// The frame of each picture, if it is one of the source.
+    fn frames_of_pictures(&self, purpose: &mut Purpose<'_>) -> Wrong<Vec<Option<usize>>> {
+        let first = self.pictures.iter().find_map(|picture| picture.name.as_deref());
+        let image = purpose.info.and_then(|info| info.images.first());
+        if let (Some(info), Some(name), Some(image)) = (purpose.info, first, image) {
+            let found = self.by_name(info, purpose.options)?;
+            if found.iter().any(Option::is_some) {
+                return Ok(found);
+            }
+            if purpose.options.base.is_none() {
+                let image = image.file_name().unwrap_or_default().to_string_lossy();
+                return Err(format!(
+                    "it names no picture of the source: its first is {name}, and the source's {image}; if the numbers in \
+                     its names are those of frames, give the first one's by --labels-base 0 or 1"
+                ));
+            }
+        }
+        if purpose.info.is_none() && self.base.or(purpose.options.base).is_none() {
+            let name = first.unwrap_or_default();
+            return Err(format!("it names pictures, as {name}: give the source, whose frames they are"));
+        }
+        self.by_number(purpose)
+    }
+
+    /// Pictures by the names of the source's files. Folders count where they tell the clips of a file apart.
+    fn by_name(&self, info: &Info, options: &LabelOptions) -> Wrong<Vec<Option<usize>>> {
+        let mut known = BTreeMap::new();
+        for (image, frame) in info.images.iter().zip(1..) {
+            for part in [image.file_stem(), image.file_name()].into_iter().flatten() {
+                known.insert(part.to_string_lossy(), frame);
+            }
+        }
+        let folder = info.images[0].parent().and_then(|folder| std::path::absolute(folder).ok()).unwrap_or_default();
+        let found: Vec<Option<(usize, &str)>> = (self.pictures.iter())
+            .map(|picture| {
+                let (dir, file) = split(picture.name.as_deref()?);
+                Some((*known.get(file)?, dir))
+            })
+            .collect();
+        let is_own = |dir: &str| match &options.clip {
+            Some(name) => names_clip(dir, name),
+            None => !dir.is_empty() && (folder.ends_with(dir) || names_clip(dir, &info.name)),
+        };
+        let has_own = found.iter().flatten().any(|(_, dir)| is_own(dir));
+        // A clip that is asked for has its own folder, or the whole of these labels.
+        let is_clip = options.clip.as_ref().is_none_or(|name| self.is_named(name));
+        let is_read = |dir: &str| if has_own { is_own(dir) } else { is_clip };
+        let frames: Vec<_> = found.iter().map(|found| Some(found.filter(|(_, dir)| is_read(dir))?.0)).collect();
+        self.check_twice(&frames)?;
+        Ok(frames)
+    }
+
+    /// Pictures by their numbers, or by those at the end of their names.
+    fn by_number(&self, purpose: &mut Purpose<'_>) -> Wrong<Vec<Option<usize>>> {
+        let numbered = |picture: &Picture| {
+            let (dir, file) = split(picture.name.as_deref().unwrap_or_default());
+            let (prefix, number) = picture.number.map(|number| ("", number)).or_else(|| numbered(file))?;
+            Some((dir.to_owned(), prefix.to_owned(), number))
+        };
+        let all: Vec<_> = self.pictures.iter().map(numbered).collect();
+        let distinct: BTreeSet<_> = all.iter().flatten().map(|(_, prefix, number)| (prefix, number)).collect();
+        // Folders as of training and validation belong to one clip if they share no frame.
+        let with_dir = distinct.len() < all.iter().flatten().count();
+        let key = |dir: &str, prefix: &str| if with_dir { format!("{dir}/{prefix}") } else { prefix.to_owned() };
+        let groups: BTreeSet<String> = all.iter().flatten().map(|(dir, prefix, _)| key(dir, prefix)).collect();
+        let (wanted, is_said) = (purpose.name(), purpose.options.clip.is_some() && !self.is_named(purpose.name()));
+        let own: Vec<&String> = groups.iter().filter(|group| names_clip(group, wanted)).collect();
+        let group = match (&own[..], groups.first()) {
+            ([one], _) => *one,
+            ([], Some(one)) if groups.len() == 1 && !is_said => one,
+            (_, None) => return Err("no name in it ends with the number of a frame".into()),
+            _ => {
+                let names = listed(groups.iter().map(|group| if group.is_empty() { "\"\"" } else { group }));
+                let what = "--labels-clip NAME says whose are read";
+                return Err(format!("it has labels of several clips, named {names}: {what}"));
+            }
+        };
+        let is_own = |(dir, prefix, _): &&(String, String, usize)| key(dir, prefix) == *group;
+        let numbers: Vec<Option<usize>> = all.iter().map(|of| Some(of.as_ref().filter(is_own)?.2)).collect();
+        // Ultralytics names the labels of a video by its name and the frame, from 1.
+        let of_video = purpose.info.filter(|info| !group.is_empty() && names_clip(group, &info.name)).map(|_| 1);
+        let base = match purpose.options.base.or(self.base).or(of_video) {
+            Some(base) => base,
+            None => {
+                let base = base_of(numbers.iter().flatten(), purpose.frames())?;
+                purpose.notes.push(format!("the frames in it are numbered from {base} on"));
+                base
+            }
+        };
+        if let Some(first) = numbers.iter().flatten().min().filter(|first| **first < base) {
+            return Err(format!("it has a frame {first}, and the first one is {base}"));
+        }
+        let frames: Vec<_> = numbers.iter().map(|number| number.map(|at| at.saturating_add(1) - base)).collect();
+        self.check_twice(&frames).map(|()| frames)
+    }
+
+    /// Refuses two names of one frame.
+    fn check_twice(&self, frames: &[Option<usize>]) -> Wrong<()> {
+        let mut names = BTreeMap::new();
+        for (frame, Picture { name, .. }) in frames.iter().zip(&self.pictures) {
+            let (Some(frame), Some(name)) = (frame, name) else { continue };
+            if let Some(other) = names.insert(frame, name) {
+                return Err(format!("{other} and {name} are both frame {frame}: --labels-clip NAME names the folder"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Folder and file of a name.
+fn split(name: &str) -> (&str, &str) {
+    name.rfind(['/', '\\']).map_or(("", name), |at| (&name[..at], &name[at + 1..]))
+}
+
+/// What stands before the number at the end of a file's name, and that number.
+fn numbered(file: &str) -> Option<(&str, usize)> {
+    let has_ending = |(_, ending): &(&str, &str)| ending.contains(|c: char| c.is_ascii_alphabetic());
+    let stem = file.rsplit_once('.').filter(has_ending).map_or(file, |(stem, _)| stem);
+    let digits = stem.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    Some((&stem[..digits], stem[digits..].parse().ok()?))
+}
+
+/// Whether a folder, or a name before a number, is that of a clip.
+fn names_clip(group: &str, clip: &str) -> bool {
+    let mut parts = group.split(['/', '\\']).map(|part| part.trim_end_matches(|c: char| !c.is_alphanumeric()));
+    parts.any(|part| !part.is_empty() && is_same_name(part, clip)) || group == clip
+}
+
+/// The number of the first of `frames`, which all numbers tell together.
+fn base_of<'a>(numbers: impl Iterator<Item = &'a usize>, frames: Option<usize>) -> Wrong<usize> {
+    let (low, high) = numbers.fold((usize::MAX, 0), |(low, high), &number| (low.min(number), high.max(number)));
+    match frames {
+        _ if low == 0 => Ok(0),
+        Some(frames) if high == frames => Ok(1),
+        _ => Err(format!(
+            "the numbers of its frames go from {low} to {high}, and may count from 0 or from 1: give --labels-base 0 or 1"
+        )),
+    }
+}
+
+/// Positions in the source of frames at another rate; of several boxes in one frame the nearest counts.
+fn by_time(boxes: &mut Vec<Label>, ratio: f64) {
+    if ratio == 1.0 || boxes.iter().any(|label| label.frame == 0) {
+        return;
+    }
+    let exact = |label: &Label| label.frame.saturating_sub(1) as f64 * ratio;
+    let mut placed: Vec<(u32, usize, f64, Label)> = std::mem::take(boxes)
+        .into_iter()
+        .map(|label| {
+            let (at, frame) = (exact(&label), exact(&label).round() as usize);
+            let position = frame.saturating_add(1);
+            (label.id, position, (at - frame as f64).abs(), Label { frame: position, ..label })
+        })
+        .collect();
+    placed.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)));
+    placed.dedup_by_key(|label| (label.0, label.1));
+    boxes.extend(placed.into_iter().map(|(.., label)| label));
+}
+
+/// The targets: of those with marked boxes the marked ones, of others all boxes.
+pub(super) fn gather(boxes: Vec<Label>) -> Wrong<Vec<TargetRecord>> {
+    if boxes.len() > MAX_ROWS {
+        return Err(format!("it has {} boxes, of at most {MAX_ROWS}", boxes.len()));
+    }
+    let mut targets: BTreeMap<u32, Vec<Label>> = BTreeMap::new();
+    for label in boxes {
+        targets.entry(label.id).or_default().push(label);
+    }
+    let target = |(id, mut all): (u32, Vec<Label>)| {
+        all.sort_by_key(|label| label.frame);
+        let is_marked = all.iter().any(|label| label.given);
         let mut target = TargetRecord { id, ..TargetRecord::default() };
         // A target that somebody has ended is given where it is there again.
         for place in 1..all.len() {
             all[place].given |= all[place - 1].given && all[place - 1].bbox.is_none();
         }
-        for found in all.into_iter().filter(|found| found.given || !is_marked) {
-            if found.bbox.is_some_and(|bbox| !bbox.is_valid()) || found.frame == 0 {
-                return Err(format!("target {id}, frame {}: frames count from 1, and boxes have a size", found.frame));
-            }
-            let given = vec![Given { frame: found.frame, bbox: found.bbox }];
+        for label in all.into_iter().filter(|label| label.given || !is_marked) {
+            check_box(id, label.frame, label.bbox)?;
+            let given = vec![Given { frame: label.frame, bbox: label.bbox }];
             // A target that is gone, or has not begun, need not be told so once more.
-            if found.bbox.is_some() || target.given.last().is_some_and(|given| given.bbox.is_some()) {
-                let class = found.class.filter(|class| class != super::record::CLASS);
-                let name = found.name.filter(|name| !name.is_empty());
+            if label.bbox.is_some() || target.given.last().is_some_and(|given| given.bbox.is_some()) {
+                let class = label.class.filter(|class| **class != *CLASS).map(|class| class.to_string());
+                let name = label.name.filter(|name| !name.is_empty()).map(|name| name.to_string());
                 target.join(TargetRecord { id, class, name, given })?;
             }
         }
         Ok(Some(target).filter(|target| !target.given.is_empty()))
     };
     let targets = targets.into_iter().filter_map(|of| target(of).transpose()).collect::<Wrong<Vec<_>>>()?;
+    check_count(&targets)?;
     if targets.is_empty() { Err("there is no box in it".into()) } else { Ok(targets) }
 }
 
-fn lines(values: Vec<Value>) -> Wrong<Vec<Found>> {
-    let record = |(value, line): (Value, usize)| {
-        let record = serde_json::from_value::<FrameRecord>(value);
-        record.map(|record| Found::from(&record)).map_err(|error| {
-            format!("line {line} is neither a frame of this program nor COCO or Label Studio: {error}")
-        })
-    };
-    values.into_iter().zip(1..).map(record).collect()
+/// Refuses boxes that no frame can have.
+pub(super) fn check_box(id: u32, frame: usize, bbox: Option<BBox>) -> Wrong<()> {
+    match bbox {
+        _ if frame == 0 => Err(format!("target {id}, frame 0: frames count from 1")),
+        Some(bbox) if !bbox.is_valid() => Err(format!("target {id}, frame {frame}: boxes have a width and a height")),
+        Some(bbox) if !is_within_reach(&bbox) => {
+            Err(format!("target {id}, frame {frame}: {bbox} is not within a million pixels"))
+        }
+        _ => Ok(()),
+    }
 }
 
-/// The rows of a MOT file; `None` if the first line is not its nine or ten numbers.
-fn mot(text: &str) -> Option<Wrong<Vec<Found>>> {
-    let words: Vec<_> = text.lines().next()?.split(',').collect();
-    let is_mot = matches!(words.len(), 9 | 10) && words.iter().all(|word| word.trim().parse::<f64>().is_ok());
-    let row = |entry: &Entry| {
-        let &Entry { frame, target, numbers, confidence } = entry;
-        // MOT marks boxes that do not count by 0.
-        (confidence != 0.0).then(|| Found {
-            id: target,
-            frame: frame as usize,
-            bbox: Some(Base::One.to_bbox(numbers)),
-            given: confidence == 1.0,
-            ..Found::default()
-        })
-    };
-    is_mot.then(|| match Annotations::parse(text.as_bytes(), "", Base::One) {
-        Ok(rows) => Ok(rows.entries().iter().filter_map(row).collect()),
-        Err(Error::Annotation { line, reason, .. }) => Err(format!("line {line}: {reason}")),
-        Err(error) => Err(error.to_string()),
+/// Refuses more targets at a time than a run may have.
+pub(super) fn check_count(targets: &[TargetRecord]) -> Wrong<()> {
+    let mut changes: Vec<(usize, i32)> = Vec::new();
+    for TargetRecord { given, .. } in targets {
+        let before = [false].into_iter().chain(given.iter().map(|given| given.bbox.is_some()));
+        for (here, was) in given.iter().zip(before).filter(|(here, was)| here.bbox.is_some() != *was) {
+            changes.push((here.frame, if was { -1 } else { 1 }));
+        }
+    }
+    changes.sort_unstable();
+    let mut alive = 0;
+    let most = changes.iter().map(|(_, change)| {
+        alive += change;
+        alive
+    });
+    match most.max() {
+        Some(most) if most as usize > MAX_TARGETS => {
+            Err(format!("it has {most} targets at a time, of at most {MAX_TARGETS}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The values of a JSON document, or of each line.
+pub(super) fn json(text: &str) -> Wrong<Vec<Value>> {
+    let count = |of: &[u8]| text.bytes().filter(|byte| of.contains(byte)).count();
+    if count(b"{") > MAX_OBJECTS || count(b",[") > MAX_VALUES {
+        return Err(format!("it has more than {MAX_OBJECTS} objects or {MAX_VALUES} values, the most that are read"));
+    }
+    let values = serde_json::Deserializer::from_str(text).into_iter();
+    values.collect::<Result<_, _>>().map_err(|error| match error.is_eof() {
+        true => format!("it is cut off in line {}: use an older copy", error.line()),
+        false => format!("it is not JSON: {error}"),
     })
 }
 
-fn number<T: TryFrom<u64>>(value: &Value) -> Option<T> {
+/// JSON lines of this program.
+fn lines(values: Vec<Value>) -> Wrong<Clip> {
+    let record = |(value, line): (Value, usize)| {
+        serde_json::from_value::<FrameRecord>(value).map_err(|error| {
+            format!("line {line} is neither a frame of this program nor COCO or Label Studio: {error}")
+        })
+    };
+    let records = values.into_iter().zip(1..).map(record).collect::<Wrong<Vec<_>>>()?;
+    let boxes = records.iter().map(Label::from).collect();
+    Ok(Clip { boxes, marked: true, ..Clip::default() })
+}
+
+pub(super) fn number<T: TryFrom<u64>>(value: &Value) -> Option<T> {
     T::try_from(value.as_u64().or_else(|| value.as_str()?.parse().ok())?).ok()
 }
 
-fn text(value: &Value) -> Option<String> {
-    value.as_str().map(String::from)
+pub(super) fn text(value: &Value) -> Option<Rc<str>> {
+    value.as_str().map(Rc::from)
 }
 
-/// The frames of files by a part of their names.
-fn frames_of<'a>(images: &'a [PathBuf], part: fn(&Path) -> Option<&OsStr>) -> BTreeMap<Cow<'a, str>, usize> {
-    images.iter().zip(1..).filter_map(|(image, frame)| Some((part(image)?.to_string_lossy(), frame))).collect()
-}
-
-/// Pixels, and shares of the frame's size, by which other programs round boxes that nobody has changed.
-const WRITTEN_PIXELS: f64 = 0.02;
-const WRITTEN_SHARE: f64 = 1e-5;
-
-fn is_near(a: [f64; 4], b: [f64; 4], most: f64) -> bool {
-    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= most)
-}
-
-/// The ids of tracks: what each says, else its place in the list, else the next that is free.
-fn ids(said: &[Option<u32>]) -> Vec<u32> {
-    let mut used: BTreeSet<u32> = said.iter().flatten().copied().collect();
+/// The ids of tracks: what each says if no two say the same, else its place in the list or the next that is free.
+pub(super) fn ids(said: &[Option<u32>]) -> Vec<u32> {
+    let used: BTreeSet<u32> = said.iter().flatten().copied().collect();
+    let is_clear = used.len() == said.iter().flatten().count();
+    let mut free = 0;
     let mut id = |(said, place): (&Option<u32>, u32)| {
-        said.unwrap_or_else(|| (place..).find(|&id| used.insert(id)).unwrap_or(place))
+        said.filter(|_| is_clear).unwrap_or_else(|| {
+            free = place.max(free + 1);
+            while is_clear && used.contains(&free) {
+                free += 1;
+            }
+            free
+        })
     };
     said.iter().zip(1..).map(&mut id).collect()
 }
 
-fn coco(document: &Value, images: &[PathBuf]) -> Wrong<Vec<Found>> {
-    let named = frames_of(images, Path::file_name);
-    let by_name = |image: &Value| {
-        let name = Path::new(image["file_name"].as_str()?).file_name()?.to_str()?;
-        named.get(name).copied()
-    };
-    let list = |name: &str| document[name].as_array().ok_or_else(|| format!("COCO without `{name}`"));
-    let frame = |image: &Value| {
-        let given = number(&image["frame_id"]).map(|frame: usize| frame + 1);
-        by_name(image).or(given).or_else(|| number(&image["id"]))
-    };
-    let frames: BTreeMap<u64, Option<usize>> =
-        list("images")?.iter().filter_map(|image| Some((number(&image["id"])?, frame(image)))).collect();
-    let classes: BTreeMap<u64, Option<String>> =
-        list("categories")?.iter().filter_map(|class| Some((number(&class["id"])?, text(&class["name"])))).collect();
-    let annotation = |annotation: &Value| {
-        let extra = &annotation["attributes"];
-        let id = number(&extra["track_id"]).or(number(&annotation["track_id"]));
-        let frame = number(&annotation["image_id"]).and_then(|image: u64| frames.get(&image).copied().flatten());
-        let bbox: Option<BBox> = serde_json::from_value(annotation["bbox"].clone()).ok();
-        let (Some(id), Some(frame), Some(bbox)) = (id, frame, bbox) else {
-            return Err(format!("annotation {}: it needs an image, a bbox and a track_id", annotation["id"]));
-        };
-        let class = number(&annotation["category_id"]).and_then(|class: u64| classes.get(&class).cloned().flatten());
-        let written: Option<[f64; 4]> = serde_json::from_value(extra["written"].clone()).ok();
-        let is_changed = written.is_some_and(|written| !is_near(written, bbox.into(), WRITTEN_PIXELS));
-        let given = is_changed || extra["given"].as_bool().unwrap_or(false);
-        Ok(Found { id, frame, bbox: Some(bbox), given, class, name: text(&extra["name"]) })
-    };
-    list("annotations")?.iter().map(annotation).collect()
-}
-
-/// The boxes, and width and height of the frames.
-fn cvat_xml(text: &str) -> Wrong<(Vec<Found>, Option<Size>)> {
-    let document = roxmltree::Document::parse(text).map_err(|error| format!("it is not XML of CVAT: {error}"))?;
-    // In a file that CVAT has written, a person may have changed any keyframe.
-    let by_cvat = document.descendants().any(|node| node.has_tag_name("dumped"));
-    let original = document.descendants().find(|node| node.has_tag_name("original_size"));
-    let side = |name: &str| {
-        let node = original?.children().find(|node| node.has_tag_name(name));
-        node?.text()?.trim().parse().ok()
-    };
-    let mut all = Vec::new();
-    let tracks: Vec<_> = document.descendants().filter(|node| node.has_tag_name("track")).collect();
-    if tracks.is_empty() && document.descendants().any(|node| node.has_tag_name("image")) {
-        return Err("CVAT for images does not say which boxes are one target: export CVAT for video".into());
-    }
-    // The group if it has one, since CVAT numbers tracks itself.
-    let group = |track: &roxmltree::Node<'_, '_>| track.attribute("group_id")?.parse().ok().filter(|&group| group > 0);
-    let groups: Vec<_> = tracks.iter().map(group).collect();
-    for (track, id) in tracks.iter().zip(ids(&groups)) {
-        let class = track.attribute("label").map(String::from);
-        for shape in track.children().filter(|node| node.has_tag_name("box")) {
-            let number = |name: &str| {
-                let number = shape.attribute(name).and_then(|text| text.parse::<f64>().ok());
-                number.ok_or_else(|| format!("track {id}: a box without {name}"))
-            };
-            let extra = |name| {
-                let mut extra = shape.children().filter(|node| node.has_tag_name("attribute"));
-                extra.find(|node| node.attribute("name") == Some(name)).and_then(|node| node.text())
-            };
-            if shape.attribute("keyframe") == Some("0") {
-                continue;
-            }
-            let (left, top) = (number("xtl")?, number("ytl")?);
-            let bbox = BBox::new(left, top, number("xbr")? - left, number("ybr")? - top);
-            let bbox = (shape.attribute("outside") != Some("1")).then_some(bbox);
-            let (class, name) = (class.clone(), extra("name").map(String::from));
-            let given = !by_cvat && extra("given") == Some("true");
-            all.push(Found { id, frame: number("frame")? as usize + 1, bbox, given, class, name });
-        }
-    }
-    Ok((all, side("width").zip(side("height"))))
-}
-
-/// The boxes of a task, as shares of frames whose width is `aspect` times their height.
-fn label_studio(task: &Value, aspect: f64) -> Wrong<Vec<Found>> {
-    let annotations = ["annotations", "predictions"].map(|name| &task[name][0]["result"]);
-    let regions = annotations.iter().find_map(|regions| regions.as_array()).ok_or("a task without regions")?;
-    let mut all = Vec::new();
-    let regions: Vec<_> = regions.iter().filter(|region| region["type"] == "videorectangle").collect();
-    let said = |region: &&Value| region["id"].as_str()?.strip_prefix("target-")?.parse().ok();
-    let known: Vec<_> = regions.iter().map(said).collect();
-    for (region, id) in regions.into_iter().zip(ids(&known)) {
-        let value = &region["value"];
-        let (class, name) = (text(&value["labels"][0]), text(&region["meta"]["text"][0]));
-        let shapes = || value["sequence"].as_array().into_iter().flatten();
-        let is_there = |at: usize| shapes().any(|shape| number(&shape["frame"]) == Some(at));
-        for shape in shapes() {
-            let sides = ["x", "y", "width", "height"].map(|name| shape[name].as_f64());
-            let ([Some(x), Some(y), Some(w), Some(h)], Some(frame)) = (sides, number(&shape["frame"])) else {
-                return Err(format!("region {}: a box needs frame, x, y, width and height", region["id"]));
-            };
-            let [x, y, w, h] = [x, y, w, h].map(|percents| percents / 100.0);
-            // Turned about x, y; the box is the upright one with the same middle.
-            let (sin, cos) = libm::sincos(shape["rotation"].as_f64().unwrap_or_default().to_radians());
-            let (dx, dy) = (((cos - 1.0) * w - sin * h / aspect) / 2.0, ((cos - 1.0) * h + sin * w * aspect) / 2.0);
-            let bbox = Some(BBox::new(x + dx, y + dy, w, h));
-            let given = shape["given"] == true;
-            let found = Found { id, frame, bbox, given, class: class.clone(), name: name.clone() };
-            let gone = (shape["enabled"] == false).then(|| Found { frame: frame + 1, bbox: None, ..found.clone() });
-            all.push(found);
-            // A person may have set the next frame, too.
-            all.extend(gone.filter(|gone| !is_there(gone.frame) && Some(gone.frame) <= number(&value["framesCount"])));
-        }
-    }
-    Ok(all)
-}
-
-/// The names of a `data.yaml` by their numbers: `names: [a, 'b']`, `names: {0: a}`, or below `names:` lines `- a` or
-/// `0: a`. A name of another form is left out.
-fn yaml_names(text: &str) -> BTreeMap<u32, String> {
-    let is_inside = |line: &&str| line.trim().is_empty() || line.starts_with([' ', '\t', '-', '#', ']', '}']);
-    let mut lines = text.lines().skip_while(|line| !line.starts_with("names:"));
-    let first = lines.next().map_or("", |line| &line["names:".len()..]);
-    let in_line = first.trim_start().starts_with(['[', '{']);
-    let block: Vec<&str> = std::iter::once(first).chain(lines.take_while(is_inside)).collect();
-    let (mut entry, mut quote, mut entries) = (String::new(), None, Vec::new());
-    for letter in block.join("\n").chars().chain(['\n']) {
-        let begins = entry.trim().is_empty() || entry.trim_end().ends_with([':', '-']);
-        match letter {
-            '"' | '\'' if quote == Some(letter) => quote = None,
-            '"' | '\'' if quote.is_none() && begins => quote = Some(letter),
-            _ => {}
-        }
-        let splits = letter == '\n' || in_line && "[{,}]".contains(letter);
-        if splits && quote.is_none() { entries.push(std::mem::take(&mut entry)) } else { entry.push(letter) }
-    }
-    let entries = entries.iter().map(|entry| entry.trim().trim_start_matches("- ").trim());
-    let named =
-        entries.filter(|entry| !entry.is_empty() && !entry.starts_with('#')).zip(0..).filter_map(|(entry, place)| {
-            let numbered =
-                entry.split_once(':').and_then(|(number, name)| Some((number.trim().parse().ok()?, name.trim())));
-            let (number, name) = numbered.unwrap_or((place, entry));
-            let end = name.rfind(name.chars().next()?)?;
-            let name = match name.as_bytes()[0] {
-                b'"' => serde_json::from_str(&name[..=end]).ok()?,
-                b'\'' => name.get(1..end)?.replace("''", "'"),
-                _ => name.split(" #").next()?.trim_end().to_owned(),
-            };
-            Some((number, name))
-        });
-    named.collect()
-}
-
-/// A line of a file of YOLO's: class, and the middle and size of a box as shares of the frame's size.
-#[derive(Clone, Copy, Debug)]
-struct Label {
-    class: u32,
-    sides: [f64; 4],
-}
-
-impl Label {
-    fn parse(row: &str) -> Option<Self> {
-        let mut words = row.split_ascii_whitespace();
-        let class = words.next()?.parse().ok()?;
-        let numbers: Vec<f64> = words.map_while(|word| word.parse().ok()).collect();
-        Some(Self { class, sides: numbers.try_into().ok()? })
-    }
-
-    fn is(&self, other: &Self) -> bool {
-        self.class == other.class && is_near(self.sides, other.sides, WRITTEN_SHARE)
-    }
-
-    fn distance(&self, other: &Self) -> f64 {
-        (self.sides[0] - other.sides[0]).hypot(self.sides[1] - other.sides[1])
-    }
-
-    fn bbox(&self) -> BBox {
-        let [x, y, w, h] = self.sides;
-        BBox::new(x - w / 2.0, y - h / 2.0, w, h)
-    }
-}
-
-/// What [`TRACKS`] says of a file: the label of each target as it was written.
-fn tracks(text: &str) -> Wrong<BTreeMap<String, Vec<(Found, Label)>>> {
-    let mut tracks: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for row in text.lines().skip(1) {
-        let wrong = || format!("{TRACKS}: `{row}` is not file,frame,id,given,label");
-        let words: Vec<&str> = row.rsplitn(5, ',').collect();
-        let [label, given, id, frame, file] = words[..] else { return Err(wrong()) };
-        let numbers = (id.parse(), frame.parse(), Label::parse(label));
-        let (Ok(id), Ok(frame), Some(label)) = numbers else { return Err(wrong()) };
-        let found = Found { id, frame, given: given == "true", bbox: Some(label.bbox()), ..Found::default() };
-        tracks.entry(unquoted(file)).or_default().push((found, label));
-    }
-    Ok(tracks)
-}
-
-/// The files of a folder and of the folders in it, by their order.
-fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder)?.flatten().map(|entry| entry.path()) {
-        match entry.is_dir() {
-            true => files.extend(fs::read_dir(&entry)?.flatten().map(|entry| entry.path())),
-            false => files.push(entry),
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-/// The boxes of a YOLO dataset. [`TRACKS`] says which target a line is; a line that was changed is a given box of the
-/// nearest target of its file, one that was removed ends its target, and an added one is the only target of its class that
-/// the file does not have, or a new one. Without it, each class is one target. A file has the name of one of the `images`,
-/// or ends with the number of its frame.
-fn yolo(folder: &Path, images: &[PathBuf]) -> Wrong<Vec<Found>> {
-    let named = frames_of(images, Path::file_stem);
-    let read = |name: &str| fs::read_to_string(folder.join(name)).map_err(|error| format!("{name}: {error}"));
-    let classes: BTreeMap<u32, String> = match read("classes.txt") {
-        Ok(list) => (0..).zip(list.lines().map(String::from)).collect(),
-        Err(_) => yaml_names(&read("data.yaml").unwrap_or_default()),
-    };
-    let mut tracks = tracks(&read(TRACKS).unwrap_or_default())?;
-    let targets: BTreeMap<u32, u32> = tracks.values().flatten().map(|(found, label)| (found.id, label.class)).collect();
-    let newest = targets.keys().max().copied().unwrap_or(0);
-    let mut all = Vec::new();
-    for file in files(&folder.join("labels")).map_err(|error| format!("labels: {error}"))? {
-        let Some(stem) = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()) else { continue };
-        if file.extension().is_none_or(|ending| ending != "txt") {
-            continue;
-        }
-        let text = fs::read_to_string(&file).map_err(|error| format!("labels/{stem}.txt: {error}"))?;
-        let mut known = tracks.remove(&stem).unwrap_or_default();
-        let here: BTreeSet<u32> = known.iter().map(|(found, _)| found.id).collect();
-        let of_known = known.first().map(|(found, _)| found.frame);
-        let digits = stem.len() - stem.bytes().rev().take_while(u8::is_ascii_digit).count();
-        let frame = of_known.or_else(|| named.get(&*stem).copied()).or_else(|| stem[digits..].parse().ok());
-        let mut changed = Vec::new();
-        for row in text.lines().filter(|row| !row.trim().is_empty()) {
-            let wrong = || format!("labels/{stem}.txt: `{row}` is not class x y w h");
-            let (label, frame) = Label::parse(row).zip(frame).ok_or_else(wrong)?;
-            let class = classes.get(&label.class).cloned();
-            match known.iter().position(|(_, written)| written.is(&label)) {
-                Some(place) => all.push(Found { class, ..known.remove(place).0 }),
-                None => changed.push((label, Found { frame, class, bbox: Some(label.bbox()), ..Found::default() })),
-            }
-        }
-        for (label, found) in changed {
-            let near = |(place, (_, written)): (usize, &(Found, Label))| (label.distance(written), place);
-            let near = known.iter().enumerate().map(near).min_by(|a, b| a.0.total_cmp(&b.0));
-            let mut absent = targets.iter().filter(|(id, class)| **class == label.class && !here.contains(id));
-            let id = match (near, absent.next(), absent.next()) {
-                (Some((_, place)), ..) => known.remove(place).0.id,
-                (None, Some((&id, _)), None) => id,
-                _ => newest.saturating_add(label.class).saturating_add(1),
-            };
-            all.push(Found { id, given: !targets.is_empty(), ..found });
-        }
-        all.extend(known.into_iter().map(|(found, _)| Found { bbox: None, given: true, ..found }));
-    }
-    Ok(all)
-}
+#[cfg(test)]
+#[path = "labels_tests.rs"]
+mod tests;

@@ -146,14 +146,6 @@ impl TargetRecord {
         self.given.push(Given { frame, bbox: None });
     }
 
-    /// Multiplies its boxes, which are shares of the frame's size. Rounding restores the boxes that we wrote.
-    pub fn scale(&mut self, width: f64, height: f64) {
-        for bbox in self.given.iter_mut().filter_map(|given| given.bbox.as_mut()) {
-            let sides = [bbox.x * width, bbox.y * height, bbox.w * width, bbox.h * height];
-            *bbox = sides.map(|pixels| rounded(pixels, BOX_DIGITS)).into();
-        }
-    }
-
     /// Position of its first frame.
     pub fn start(&self) -> usize {
         self.given.first().map_or(usize::MAX, |given| given.frame)

@@ -1,10 +1,13 @@
 //! YOLO datasets, and the frames as pictures.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use serde_json::json;
 
+use super::labels::{By, Clip, Label, NO_IDS, Picture, Wrong};
 use super::output::Folder;
 use super::record::{Run, rounded};
 use super::{Exporter, FrameRecord, FrameResult, Summary};
@@ -12,7 +15,8 @@ use crate::atomic_file;
 use crate::bbox::BBox;
 use crate::encode;
 use crate::error::{Error, Result};
-use crate::text::csv_line;
+use crate::media::annotation::{MAX_ROWS, read_limited};
+use crate::text::{csv_line, unquoted};
 use crate::tracker::State;
 
 /// The file beside the labels that says which line is which target, and what it was: YOLO itself has neither ids nor given
@@ -96,6 +100,259 @@ impl Exporter for Yolo {
         }
         Ok(())
     }
+}
+
+/// Shares of the frame's size by which other programs round boxes that nobody has changed.
+const WRITTEN_SHARE: f64 = 1e-5;
+
+/// Maximum boxes of a picture, and targets of a dataset of ours.
+const MAX_OF_PICTURE: usize = 1000;
+
+/// Lists beside the labels, which are none.
+const LISTS: [&str; 4] = ["classes.txt", "train.txt", "val.txt", "test.txt"];
+
+/// A line of labels: class, and the middle and size of a box as shares of the frame's size.
+#[derive(Clone, Debug)]
+struct Line {
+    class: u32,
+    sides: [f64; 4],
+    /// A confidence, an id, or both.
+    more: Vec<f64>,
+}
+
+impl Line {
+    /// `None` for a polygon.
+    fn parse(row: &str) -> Wrong<Option<Self>> {
+        let wrong = || format!("`{row}` is not class x y w h, or class x y w h id");
+        let mut words = row.split_ascii_whitespace();
+        let class = words.next().and_then(|word| word.parse().ok()).ok_or_else(wrong)?;
+        let numbers = words.map(|word| word.parse().ok()).collect::<Option<Vec<f64>>>().ok_or_else(wrong)?;
+        let Some((&sides, more)) = numbers.split_first_chunk() else { return Err(wrong()) };
+        let has_id = more.last().is_none_or(|id| id.fract() == 0.0 && *id >= 0.0);
+        if more.len() > 2 && more.len().is_multiple_of(2) || more.len() == 2 && !has_id {
+            return Ok(None);
+        }
+        if more.len() > 2 || !numbers[..4].iter().all(|share| (-0.01..=1.01).contains(share)) {
+            return Err(format!("{}: x, y, w and h are shares of the frame's size, from 0 to 1", wrong()));
+        }
+        Ok(Some(Self { class, sides, more: more.to_vec() }))
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        let is_near = self.sides.iter().zip(other.sides).all(|(a, b)| (a - b).abs() <= WRITTEN_SHARE);
+        self.class == other.class && is_near
+    }
+
+    fn distance(&self, other: &Self) -> f64 {
+        (self.sides[0] - other.sides[0]).hypot(self.sides[1] - other.sides[1])
+    }
+
+    fn bbox(&self) -> BBox {
+        let [x, y, w, h] = self.sides;
+        BBox::new(x - w / 2.0, y - h / 2.0, w, h)
+    }
+}
+
+/// What [`TRACKS`] says of a file: the box of each target with the position of its frame, and the line as it was written.
+fn tracks(text: &str) -> Wrong<BTreeMap<String, Vec<(Label, Line)>>> {
+    let mut tracks: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    for row in text.lines().skip(1) {
+        let wrong = || format!("{TRACKS}: `{row}` is not file,frame,id,given,label");
+        let words: Vec<&str> = row.rsplitn(5, ',').collect();
+        let [line, given, id, frame, file] = words[..] else { return Err(wrong()) };
+        let (Ok(id), Ok(frame), Ok(Some(line))) = (id.parse(), frame.parse(), Line::parse(line)) else {
+            return Err(wrong());
+        };
+        let label = Label { id, frame, given: given == "true", bbox: Some(line.bbox()), ..Label::default() };
+        tracks.entry(unquoted(file)).or_default().push((label, line));
+    }
+    Ok(tracks)
+}
+
+/// The text files of a folder and of the folders in it, in order.
+fn files(folder: &Path, depth: usize) -> std::io::Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for path in fs::read_dir(folder)?.flatten().map(|entry| entry.path()) {
+        let is_text = path.extension().is_some_and(|ending| ending == "txt");
+        match path.is_dir() {
+            true if depth > 0 => all.extend(files(&path, depth - 1)?),
+            false if is_text && !LISTS.iter().any(|name| path.ends_with(name)) => all.push(path),
+            _ => {}
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+/// The folder of the labels of a dataset: `labels`, that of Darknet, or the folder itself.
+fn labels_of(folder: &Path) -> Wrong<(PathBuf, Vec<PathBuf>)> {
+    for name in ["labels", "obj_train_data", ""] {
+        let (place, depth) = (folder.join(name), if name.is_empty() { 0 } else { 2 });
+        let files = if place.is_dir() { files(&place, depth).map_err(|error| error.to_string())? } else { Vec::new() };
+        if !files.is_empty() {
+            return Ok((place, files));
+        }
+    }
+    let others = fs::read_dir(folder).map_err(|error| error.to_string())?.flatten().map(|entry| entry.path());
+    let is_label = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "xml" || ending == "json");
+    let others: Vec<_> = others.filter(is_label).collect();
+    match &others[..] {
+        [] => Err("labels: there is no folder of this name with labels of YOLO".into()),
+        [one] => Err(format!("it is a folder: give the file {} in it", one.display())),
+        _ => Err(NO_IDS.into()),
+    }
+}
+
+/// Whether the last number of lines is an id. A file of nothing but 1 says no more than none.
+fn have_ids<'a>(lines: impl Iterator<Item = &'a Line> + Clone) -> bool {
+    let most = lines.clone().map(|line| line.more.len()).max().unwrap_or(0);
+    let mut last = lines.filter(|line| line.more.len() == most).filter_map(|line| line.more.last()).peekable();
+    let is_any = last.peek().is_some();
+    let (whole, ones) =
+        last.fold((true, true), |(whole, ones), id| (whole && id.fract() == 0.0 && *id >= 0.0, ones && *id == 1.0));
+    is_any && whole && (most == 2 || !ones)
+}
+
+/// The files with their lines, and the number of polygons.
+type Files = (Vec<(String, Vec<Line>)>, usize);
+
+fn read_files(folder: &Path) -> Wrong<Files> {
+    let (place, paths) = labels_of(folder)?;
+    let (mut all, mut polygons, mut boxes) = (Vec::with_capacity(paths.len()), 0, 0);
+    for path in paths {
+        let name = path.strip_prefix(&place).unwrap_or(&path).with_extension("").to_string_lossy().into_owned();
+        let wrong = |reason: String| format!("{name}.txt: {reason}");
+        let text = read_limited(&path).map_err(|error| wrong(error.to_string()))?;
+        let text = String::from_utf8(text).map_err(|_| wrong("it is not text".into()))?;
+        let lines = text.lines().filter(|row| !row.trim().is_empty()).map(Line::parse);
+        let lines = lines.collect::<Wrong<Vec<_>>>().map_err(wrong)?;
+        let count = lines.len();
+        let lines: Vec<_> = lines.into_iter().flatten().collect();
+        polygons += count - lines.len();
+        boxes += lines.len();
+        if boxes > MAX_ROWS {
+            return Err(format!("it has more than {MAX_ROWS} boxes, the most that are read"));
+        }
+        all.push((name, lines));
+    }
+    Ok((all, polygons))
+}
+
+/// The names of classes by their numbers.
+fn classes(folder: &Path) -> BTreeMap<u32, Rc<str>> {
+    let read = |name: &str| String::from_utf8(read_limited(&folder.join(name)).ok()?).ok();
+    match read("classes.txt").or_else(|| read("obj.names")) {
+        Some(list) => (0..).zip(list.lines().map(Rc::from)).collect(),
+        None => {
+            yaml_names(&read("data.yaml").unwrap_or_default()).into_iter().map(|(id, name)| (id, name.into())).collect()
+        }
+    }
+}
+
+/// Reads a YOLO dataset. [`TRACKS`] says which target a line is; a line that was changed is a given box of the nearest
+/// target of its file, one that was removed ends its target, and an added one is the only target of its class that the file
+/// does not have, or a new one. Without it, the lines have ids, or each class is one target.
+pub(super) fn read(folder: &Path) -> Wrong<Clip> {
+    let classes = classes(folder);
+    let (files, polygons) = read_files(folder)?;
+    let text = match read_limited(&folder.join(TRACKS)) {
+        Ok(bytes) => String::from_utf8(bytes).map_err(|_| format!("{TRACKS}: it is not text"))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(format!("{TRACKS}: {error}")),
+    };
+    let mut tracks = tracks(&text)?;
+    let targets: BTreeMap<u32, u32> = tracks.values().flatten().map(|(label, line)| (label.id, line.class)).collect();
+    let newest = targets.keys().max().copied().unwrap_or(0);
+    let has_ids = targets.is_empty() && have_ids(files.iter().flat_map(|(_, lines)| lines));
+    let marked = !targets.is_empty();
+    let most = files.iter().flat_map(|(_, lines)| lines).map(|line| line.more.len()).max().unwrap_or(0);
+    let mut clip =
+        Clip { by: By::Picture, shares: true, marked, base: marked.then_some(1), polygons, ..Clip::default() };
+    for (name, lines) in files {
+        let frame = clip.pictures.len();
+        let stem = name.rsplit(['/', '\\']).next().unwrap_or_default();
+        let mut known = tracks.remove(stem).unwrap_or_default();
+        if lines.len().max(known.len()).max(targets.len()) > MAX_OF_PICTURE {
+            return Err(format!("{name}.txt: more than {MAX_OF_PICTURE} boxes or targets, the most that are read"));
+        }
+        let here: BTreeSet<u32> = known.iter().map(|(label, _)| label.id).collect();
+        clip.pictures.push(Picture { number: known.first().map(|(label, _)| label.frame), name: Some(name.clone()) });
+        let mut changed = Vec::new();
+        for line in lines {
+            let class = classes.get(&line.class).cloned();
+            let label = Label { frame, class, bbox: Some(line.bbox()), ..Label::default() };
+            match known.iter().position(|(_, written)| written.is(&line)) {
+                Some(place) => {
+                    let (written, _) = known.remove(place);
+                    clip.boxes.push(Label { frame, class: label.class, ..written });
+                }
+                None if !has_ids => changed.push((line, label)),
+                None if line.more.len() == most => {
+                    let id = line.more.last().filter(|id| **id <= f64::from(u32::MAX)).map_or(0, |id| *id as u32);
+                    clip.boxes.push(Label { id, ..label });
+                }
+                None => clip.untracked += 1,
+            }
+        }
+        let mut added = BTreeSet::new();
+        for (line, label) in changed {
+            let near = |(place, (_, written)): (usize, &(Label, Line))| (line.distance(written), place);
+            let near = known.iter().enumerate().map(near).min_by(|a, b| a.0.total_cmp(&b.0));
+            let mut absent = targets.iter().filter(|(id, class)| **class == line.class && !here.contains(id));
+            let id = match (near, absent.next(), absent.next()) {
+                (Some((_, place)), ..) => known.remove(place).0.id,
+                (None, Some((&id, _)), None) => id,
+                _ => newest.saturating_add(line.class).saturating_add(1),
+            };
+            if !added.insert(id) {
+                let hint = "lines need an id, class x y w h id, where one class has several targets";
+                return Err(format!("{name}.txt: two boxes of class {}: {hint}", line.class));
+            }
+            clip.boxes.push(Label { id, given: true, ..label });
+        }
+        clip.boxes.extend(known.into_iter().map(|(label, _)| Label { frame, bbox: None, given: true, ..label }));
+    }
+    Ok(clip)
+}
+
+/// The names of a `data.yaml` by their numbers: `names: [a, 'b']`, `names: {0: a}`, or below `names:` lines `- a` or
+/// `0: a`. A name of another form is left out.
+fn yaml_names(text: &str) -> BTreeMap<u32, String> {
+    let is_inside = |line: &&str| line.trim().is_empty() || line.starts_with([' ', '\t', '-', '#', ']', '}']);
+    let mut lines = text.lines().skip_while(|line| !line.starts_with("names:"));
+    let first = lines.next().map_or("", |line| &line["names:".len()..]);
+    let in_line = first.trim_start().starts_with(['[', '{']);
+    let block: Vec<&str> = std::iter::once(first).chain(lines.take_while(is_inside)).collect();
+    let (mut entry, mut quote, mut entries) = (String::new(), None, Vec::new());
+    for letter in block.join("\n").chars().chain(['\n']) {
+        let begins = || entry.is_empty() || entry.trim_end().ends_with([':', '-']);
+        match letter {
+            '"' | '\'' if quote == Some(letter) => quote = None,
+            '"' | '\'' if quote.is_none() && begins() => quote = Some(letter),
+            _ => {}
+        }
+        let splits = letter == '\n' || in_line && "[{,}]".contains(letter);
+        if splits && quote.is_none() {
+            entries.push(std::mem::take(&mut entry));
+        } else if !entry.is_empty() || !letter.is_whitespace() {
+            entry.push(letter);
+        }
+    }
+    let entries = entries.iter().map(|entry| entry.trim().trim_start_matches("- ").trim());
+    let named =
+        entries.filter(|entry| !entry.is_empty() && !entry.starts_with('#')).zip(0..).filter_map(|(entry, place)| {
+            let numbered =
+                entry.split_once(':').and_then(|(number, name)| Some((number.trim().parse().ok()?, name.trim())));
+            let (number, name) = numbered.unwrap_or((place, entry));
+            let end = name.rfind(name.chars().next()?)?;
+            let name = match name.as_bytes()[0] {
+                b'"' => serde_json::from_str(&name[..=end]).ok()?,
+                b'\'' => name.get(1..end)?.replace("''", "'"),
+                _ => name.split(" #").next()?.trim_end().to_owned(),
+            };
+            Some((number, name))
+        });
+    named.collect()
 }
 
 /// Quality of the JPEG, 1 to 100.

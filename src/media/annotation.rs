@@ -6,16 +6,23 @@
 //! | VOT | the same, or a polygon of four corners `x1, y1, …, x4, y4` |
 //! | MOT | `frame, id, x, y, w, h, conf, class, visibility`, or `…, conf, x, y, z`: several targets in a file |
 //!
-//! Any separator is read; any other count of numbers is an error. This file alone knows 1-based coordinates: a [`BBox`]
-//! is 0-based, a file has its [`Base`].
+//! Any separator is read; any other count of numbers is an error, and so is a comma that may be the decimal point. This
+//! file alone knows 1-based coordinates: a [`BBox`] is 0-based, a file has its [`Base`].
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 
-/// Maximum frame number of a MOT file, nine hours of video. Each frame before it has a row.
-const MAX_FRAME: u32 = 1_000_000;
+/// Maximum rows of a file, and the highest frame number of MOT: nine hours of video.
+pub(crate) const MAX_ROWS: usize = 1_000_000;
+
+/// Maximum bytes of a file of text: boxes, labels, sessions.
+const MAX_MEGABYTES: u64 = 64;
+
+/// Maximum distance of a box from the frame's corner, and of its sides, in pixels.
+pub(crate) const MAX_PIXELS: f64 = 1e6;
 
 /// Maximum characters of a bad line in an error.
 const SHOWN: usize = 40;
@@ -92,6 +99,24 @@ impl Row {
     }
 }
 
+/// Reads a file of at most 64 MB; a device or a pipe that never ends is read no further.
+///
+/// # Errors
+/// Those of the file, and a file that is larger.
+pub(crate) fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take((MAX_MEGABYTES << 20) + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_MEGABYTES << 20 {
+        return Err(std::io::Error::other(format!("it is larger than {MAX_MEGABYTES} MB, the most that is read")));
+    }
+    Ok(bytes)
+}
+
+/// Whether all numbers of a box are within a million pixels.
+pub(crate) fn is_within_reach(bbox: &BBox) -> bool {
+    <[f64; 4]>::from(*bbox).iter().all(|number| number.abs() <= MAX_PIXELS)
+}
+
 /// The rows of one target in a file, in the order of frames.
 #[derive(Clone, Debug)]
 pub struct Annotations {
@@ -109,7 +134,7 @@ impl Annotations {
     /// [`Error::Io`] when it cannot be read, else as [`Annotations::parse`].
     pub fn read(path: impl AsRef<Path>, base: Base) -> Result<Self> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+        let bytes = read_limited(path).map_err(|source| Error::io(path, source))?;
         Self::parse(&bytes, path, base)
     }
 
@@ -123,8 +148,8 @@ impl Annotations {
     /// targets. The rows are those of the first target with a `conf` other than 0.
     ///
     /// # Errors
-    /// [`Error::Annotation`] with the line for text that is not UTF-8, a word that is not a number, or another count of
-    /// numbers.
+    /// [`Error::Annotation`] with the line for text that is not UTF-8, a word that is not a number, another count of
+    /// numbers, a number beyond a million pixels, and more than a million lines.
     pub fn parse(text: &[u8], path: impl AsRef<Path>, base: Base) -> Result<Self> {
         let path = path.as_ref();
         let wrong = |line: usize, reason: String| Error::Annotation { path: path.to_path_buf(), line, reason };
@@ -135,7 +160,10 @@ impl Annotations {
         let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
         let (mut rows, mut entries, mut is_mot) = (Vec::new(), Vec::new(), None);
         for (line, text) in (1..).zip(text.trim_end().lines()) {
-            let numbers = numbers(text).map_err(|reason| wrong(line, reason))?;
+            let numbers = numbers(text, |count| matches!(count, 4 | 8..=10)).map_err(|reason| wrong(line, reason))?;
+            if line > MAX_ROWS {
+                return Err(wrong(line, format!("a file has at most {MAX_ROWS} rows")));
+            }
             // A blank line tells nothing of the format: in MOT it is nothing, elsewhere a frame without a box.
             if !numbers.is_empty() {
                 is_mot.get_or_insert(matches!(numbers.len(), 9 | 10));
@@ -205,15 +233,35 @@ impl Annotations {
     }
 }
 
-/// The numbers of a line.
-fn numbers(line: &str) -> Result<Vec<f64>, String> {
-    let words = line.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty());
-    words.map(|word| word.parse().map_err(|_| format!("`{}` is not a number", shortened(word)))).collect()
+/// The numbers of a line. A comma within the words between blanks or semicolons may be the decimal point: the count of
+/// numbers that `fits` decides.
+pub(crate) fn numbers(line: &str, fits: fn(usize) -> bool) -> Result<Vec<f64>, String> {
+    let parsed = |word: &str| word.parse().map_err(|_| format!("`{}` is not a number", shortened(word)));
+    let words = || line.split(|c: char| c.is_whitespace() || c == ';').filter(|word| !word.is_empty());
+    let is_decimal = |word: &str| !word.contains(',') || !word.starts_with(',') && !word.ends_with(',');
+    let plain = words().flat_map(|word| word.split(',')).filter(|word| !word.is_empty());
+    if line.contains(',') && words().count() > 1 && words().all(is_decimal) {
+        let decimal: Result<Vec<f64>, _> = words().map(|word| parsed(&word.replacen(',', ".", 1))).collect();
+        match decimal.map(|numbers| (fits(numbers.len()), numbers)) {
+            Ok((true, _)) if fits(plain.clone().count()) => {
+                return Err(in_line(
+                    line,
+                    "a comma may be the decimal point or separate numbers: write decimal points",
+                ));
+            }
+            Ok((true, numbers)) => return Ok(numbers),
+            _ => {}
+        }
+    }
+    plain.map(parsed).collect()
 }
+
+const TOO_FAR: &str = "a number is beyond a million pixels";
 
 /// The box of a line that is not MOT.
 fn row(numbers: &[f64]) -> Result<[f64; 4], String> {
     match *numbers {
+        _ if numbers.iter().any(|number| number.is_finite() && number.abs() > MAX_PIXELS) => Err(TOO_FAR.into()),
         [x, y, w, h] => Ok([x, y, w, h]),
         _ if numbers.iter().all(|number| number.is_nan()) => Ok([f64::NAN; 4]),
         [_, _, _, _, _, _, _, _] => Ok(BBox::around_polygon(numbers).map_or([f64::NAN; 4], Into::into)),
@@ -233,19 +281,29 @@ pub(crate) struct Entry {
 
 impl Entry {
     fn new(numbers: &[f64]) -> Result<Self, String> {
+        match numbers {
+            [_, _, _, _, _, _, _, _, -1.0..=1.0] | [_, _, _, _, _, _, _, _, _, _] => Self::of(numbers),
+            _ => Err("not frame,id,x,y,w,h,conf,class,visibility or frame,id,x,y,w,h,conf,x,y,z".into()),
+        }
+    }
+
+    /// The first six or seven numbers of a line.
+    pub fn of(numbers: &[f64]) -> Result<Self, String> {
+        let &[frame, target, x, y, w, h, ..] = numbers else {
+            return Err("not frame,id,x,y,w,h,conf".into());
+        };
         let whole = |value: f64, first: u32| {
             (value.fract() == 0.0 && (f64::from(first)..=f64::from(u32::MAX)).contains(&value)).then_some(value as u32)
         };
-        let Some((&[frame, target, x, y, w, h, confidence], [_, -1.0..=1.0] | [_, _, _])) = numbers.split_first_chunk()
-        else {
-            return Err("not frame,id,x,y,w,h,conf,class,visibility or frame,id,x,y,w,h,conf,x,y,z".into());
-        };
         let frame = whole(frame, 1).ok_or_else(|| format!("frame {frame}, and frames count from 1"))?;
         let target = whole(target, 0).ok_or_else(|| format!("target {target}, and targets count from 0"))?;
-        if frame > MAX_FRAME {
-            return Err(format!("frame {frame}: a sequence has at most {MAX_FRAME}"));
+        if frame as usize > MAX_ROWS {
+            return Err(format!("frame {frame}: a sequence has at most {MAX_ROWS}"));
         }
-        Ok(Self { frame, target, numbers: [x, y, w, h], confidence })
+        if [x, y, w, h].iter().any(|number| number.is_finite() && number.abs() > MAX_PIXELS) {
+            return Err(TOO_FAR.into());
+        }
+        Ok(Self { frame, target, numbers: [x, y, w, h], confidence: numbers.get(6).copied().unwrap_or(1.0) })
     }
 }
 

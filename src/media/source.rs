@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::annotation::Base;
-use super::images::Images;
+use super::images::{Images, decode};
 use crate::bbox::BBox;
 use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
@@ -120,6 +120,11 @@ impl Info {
             };
             Error::Sequence { path: self.name.clone().into(), reason }
         })
+    }
+
+    /// Width and height of the frames; of a folder, those of its first image, which is decoded.
+    pub fn frame_size(&self) -> Option<(usize, usize)> {
+        self.size.or_else(|| Some(decode(self.images.first()?, Channels::Luma).ok()?.as_frame().size()))
     }
 
     /// The frames from `start` to `end`, both included; by default those of [`Info::default_span`].

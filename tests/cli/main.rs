@@ -16,6 +16,7 @@ mod endings;
 mod eval;
 mod eval_data;
 mod helper;
+mod label_files;
 mod labels;
 mod models;
 mod outputs;

@@ -1,0 +1,165 @@
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::export::{Form, Layout, Run, Summary, tests::run, write_all};
+
+#[test]
+fn names_of_a_clip() {
+    for own in
+        ["clip", "clip.mp4", "CLIP.MKV", "/data/upload/3/0a1b2c3d-clip.mp4", r"C:\videos\clip.mp4", "?d=x/clip.mp4"]
+    {
+        assert!(is_same_name(own, "clip") && is_same_name(own, "clip.avi"), "{own}");
+    }
+    for other in ["", "clips", "my-clip.mp4", "0a1b2c3-clip.mp4", "clip/other.mp4"] {
+        assert!(!is_same_name(other, "clip"), "{other}");
+    }
+    assert!(is_same_name("a.v2.mp4", "a.v2") && is_same_name("a.v2", "a.v2.mp4"));
+}
+
+#[test]
+fn the_first_number_of_frames() {
+    for (numbers, frames, base) in [
+        (&[0, 7][..], Some(20), Some(0)),
+        (&[0, 7], None, Some(0)),
+        (&[3, 20], Some(20), Some(1)),
+        (&[3, 19], Some(20), None),
+        (&[1, 19], Some(20), None),
+        (&[1, 20], None, None),
+        (&[1, 30], Some(20), None),
+    ] {
+        assert_eq!(base_of(numbers.iter(), frames).ok(), base, "{numbers:?} of {frames:?}");
+    }
+}
+
+#[test]
+fn the_nearest_of_two_boxes_in_a_frame_counts() {
+    let label = |frame| Label { id: 1, frame, turn: frame as f64, ..Label::default() };
+    let mut boxes: Vec<Label> = [1, 2, 3, 4, 7].map(label).into();
+    by_time(&mut boxes, 0.5);
+    let placed: Vec<_> = boxes.iter().map(|label| (label.frame, label.turn)).collect();
+    assert_eq!(placed, [(1, 1.0), (2, 3.0), (3, 4.0), (4, 7.0)]);
+}
+
+#[test]
+fn ids_that_are_not_distinct_are_none() {
+    assert_eq!(ids(&[Some(3), None, Some(1)]), [3, 2, 1]);
+    assert_eq!(ids(&[Some(3), None, Some(3)]), [1, 2, 3]);
+}
+
+#[test]
+fn targets_count_while_they_are_there() {
+    let target = |id: u32, given: &[(usize, bool)]| {
+        let given =
+            given.iter().map(|&(frame, there)| Given { frame, bbox: there.then_some(BBox::new(1.0, 1.0, 9.0, 9.0)) });
+        TargetRecord { id, given: given.collect(), ..TargetRecord::default() }
+    };
+    let most = MAX_TARGETS as u32;
+    let mut targets: Vec<_> = (0..most).map(|id| target(id, &[(1, true), (5, true), (9, false)])).collect();
+    targets.extend((most..2 * most).map(|id| target(id, &[(9, true)])));
+    assert_eq!(check_count(&targets), Ok(()));
+    targets.push(target(2 * most, &[(8, true)]));
+    assert!(check_count(&targets).is_err());
+}
+
+const FORMS: [(Form, &str); 6] = [
+    (Form::Json, "o.json"),
+    (Form::Mot, "o.txt"),
+    (Form::Coco, "coco.json"),
+    (Form::Cvat, "o.xml"),
+    (Form::LabelStudio, "ls.json"),
+    (Form::Yolo, "yolo"),
+];
+
+/// Frames of 64x48 pixels, named as those of the records.
+fn info(frames: usize) -> Info {
+    let images = (1..=frames).map(|number| PathBuf::from(format!("car/{number:04}.jpg"))).collect();
+    Info { name: "car".into(), length: Some(frames), size: Some((64, 48)), images, ..Info::default() }
+}
+
+/// Writes a run in which each box is given.
+fn write(folder: &Path, targets: &[TargetRecord], frames: usize) {
+    let (mut run, records) = run();
+    run.source.frames = Some(frames);
+    run.source.end = None;
+    let run = Run::new(run.source, run.parameters, targets.to_vec(), true);
+    let mut all = Vec::new();
+    for frame in 1..=frames {
+        for target in targets {
+            let Some((_, bbox)) = target.boxes().find(|(at, _)| *at == frame) else { continue };
+            let file = format!("{frame:04}.jpg");
+            all.push(FrameRecord { index: frame, file, id: Some(target.id), bbox, ..records[0].clone() });
+        }
+    }
+    for (form, name) in FORMS {
+        let exporter = form.boxes(&folder.join(name).as_path().into(), &Layout::of(&run.source)).unwrap().unwrap();
+        write_all(exporter, &run, &all, &Summary { completed: true, ..Summary::default() }).unwrap();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn what_is_written_is_read_back(
+        boxes in prop::collection::vec((0..3u32, 1..9usize, 0..40u32, 0..30u32, 4..20u32, 4..16u32), 1..20),
+    ) {
+        let mut targets: Vec<TargetRecord> = Vec::new();
+        for (id, frame, x, y, w, h) in boxes {
+            let bbox = BBox::new(f64::from(x) + 0.25, f64::from(y), f64::from(w), f64::from(h) + 0.5);
+            match targets.iter_mut().find(|target| target.id == id + 1) {
+                Some(target) => target.give(frame, bbox),
+                None => targets.push(TargetRecord { class: Some(format!("c{id}")), ..TargetRecord::new(id + 1, frame, bbox) }),
+            }
+        }
+        targets.sort_by_key(|target| target.id);
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &targets, 9);
+        for (form, name) in FORMS {
+            let read = Labels::read(&folder.path().join(name), Some(&info(9)), None, &LabelOptions::default()).unwrap();
+            let given = |targets: &[TargetRecord]| -> Vec<_> {
+                targets.iter().map(|target| (target.id, target.boxes().collect::<Vec<_>>())).collect()
+            };
+            prop_assert_eq!(given(&read.targets), given(&targets), "{:?}", form);
+            if form != Form::Mot {
+                let classes = |targets: &[TargetRecord]| -> Vec<_> { targets.iter().map(|target| target.class.clone()).collect() };
+                prop_assert_eq!(classes(&read.targets), classes(&targets), "{:?}", form);
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_files_are_read_or_refused(
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4usize), 1..6),
+        number in prop::sample::select(vec!["-1", "1e308", "18446744073709551615", "NaN", "0", "4294967296", "null"]),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let targets = [3, 5].map(|id| TargetRecord::new(id, 2, BBox::new(4.0, 5.0, 20.0, 10.0)));
+        write(folder.path(), &targets, 3);
+        let mut files: Vec<PathBuf> = FORMS[..5].iter().map(|(_, name)| folder.path().join(name)).collect();
+        files.extend(["labels/0002.txt", "tracks.csv", "data.yaml"].map(|name| folder.path().join("yolo").join(name)));
+        for (at, path) in files.into_iter().enumerate() {
+            let mut text = std::fs::read(&path).unwrap();
+            for (place, byte, kind) in &damage {
+                let place = place.index(text.len());
+                let digits = text[place..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                match kind {
+                    0 => text[place] = *byte,
+                    1 => text.insert(place, *byte),
+                    2 => _ = text.remove(place),
+                    _ => _ = text.splice(place..place + digits, number.bytes()),
+                }
+            }
+            std::fs::write(&path, text).unwrap();
+            let path = if at < 5 { path } else { folder.path().join("yolo") };
+            for info in [Some(&info(3)), None] {
+                let options = LabelOptions { base: [None, Some(0), Some(1)][damage.len() % 3], ..LabelOptions::default() };
+                let Ok(read) = Labels::read(&path, info, Some((64, 48)), &options) else { continue };
+                for (frame, bbox) in read.targets.iter().flat_map(TargetRecord::boxes) {
+                    prop_assert!(frame > 0 && bbox.is_valid() && is_within_reach(&bbox));
+                }
+            }
+        }
+    }
+}
