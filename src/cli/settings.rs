@@ -9,6 +9,10 @@ use serde_json::Value;
 
 use super::Failure;
 use crate::Params;
+use crate::run::DetectionParams;
+
+/// How the paths of settings of detections begin.
+const DETECTIONS: &str = "detections.";
 
 /// A preset and what changes it.
 #[derive(Clone, Debug, Default, Args)]
@@ -107,11 +111,25 @@ impl SettingsArgs {
             *place.ok_or_else(|| Failure::usage("--model: needs --preset expert or --detector siamese"))? =
                 model.clone();
         }
-        for (path, value) in self.set.iter().chain(settings) {
+        for (path, value) in self.set.iter().chain(settings).filter(|(path, _)| !path.starts_with(DETECTIONS)) {
             params.set(path, value).map_err(|error| Failure::usage(format!("--set {error}")))?;
         }
         params.check()?;
         Ok(Resolved { preset, params })
+    }
+
+    /// How detections become targets: the settings whose paths begin with `detections`.
+    ///
+    /// # Errors
+    /// Wrong usage that names the setting.
+    pub fn detections(&self) -> Result<DetectionParams, Failure> {
+        let mut params = DetectionParams::default();
+        for (path, value) in &self.set {
+            if let Some(path) = path.strip_prefix(DETECTIONS) {
+                params.change(path, value).map_err(|error| Failure::usage(format!("--set {error}")))?;
+            }
+        }
+        Ok(params)
     }
 
     /// The settings of the document that `flag` names, unless flags give others.

@@ -60,6 +60,14 @@ impl Document {
         Self::parse(serde_json::from_slice(&text).map_err(|error| not_whole(&error))?)
     }
 
+    /// The record of a target in a frame, as an element of `frames`.
+    ///
+    /// # Errors
+    /// The reason why it is no JSON.
+    pub fn record(item: &Item, outcome: &Outcome, id: Option<u32>) -> Wrong<String> {
+        serde_json::to_string(&FrameRecord::new(item, outcome, id)).map_err(|error| error.to_string())
+    }
+
     /// Reads a document, or labels of any format that the program writes but OTB and CSV. Labels have a frame for each
     /// given box. `size` is the width and height of the frames; only YOLO and Label Studio need it.
     ///
