@@ -168,7 +168,11 @@ fn lines(values: Vec<Value>) -> Wrong<Vec<Found>> {
             format!("line {line} is neither a frame of this program nor COCO or Label Studio: {error}")
         })
     };
-    values.into_iter().zip(1..).map(record).collect()
+    // Rows of the run, of frames without targets and of answers to commands have no box.
+    let is_other = |row: &Value| ["schema", "answer"].iter().any(|name| row.get(name).is_some());
+    let is_empty = |row: &Value| row.get("index").is_some() && row.get("bbox").is_none() && row.get("state").is_none();
+    let rows = values.into_iter().zip(1..).filter(|(row, _)| !is_other(row) && !is_empty(row));
+    rows.map(record).collect()
 }
 
 /// The rows of a MOT file; `None` if the first line is not its nine or ten numbers.

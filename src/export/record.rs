@@ -259,7 +259,8 @@ impl<'a> Row<'a> {
     pub fn new(record: &'a FrameRecord, run: &'a Run) -> Self {
         let target = run.target(record.id);
         let word = |word: fn(&TargetRecord) -> Option<&String>| target.and_then(word).map(String::as_str);
-        Self { record, class: word(|target| target.class.as_ref()), name: word(|target| target.name.as_ref()) }
+        let class = word(|target| target.class.as_ref()).filter(|class| *class != CLASS);
+        Self { record, class, name: word(|target| target.name.as_ref()) }
     }
 }
 

@@ -136,7 +136,7 @@ impl<F: Follower> Session<F> {
     /// The same with an id of the caller; it replaces a target with that id.
     pub fn insert(&mut self, id: usize, follower: F, start: usize, bbox: BBox) -> usize {
         self.targets.insert(id, Target::new(follower, BTreeMap::from([(start, Some(bbox))])));
-        self.next = self.next.max(id.saturating_add(1));
+        self.use_up(id);
         id
     }
 
@@ -162,15 +162,21 @@ impl<F: Follower> Session<F> {
         target.last = Some(estimate);
         target.learned = Some((position, begun.elapsed()));
         self.targets.insert(id, target);
-        (self.next, self.size) = (self.next.max(id.saturating_add(1)), Some(frame.size()));
+        self.size = Some(frame.size());
+        self.use_up(id);
         Ok(estimate)
+    }
+
+    /// No later target gets this id. Above the highest there is none.
+    fn use_up(&mut self, id: usize) {
+        self.next = id.checked_add(1).map_or(self.next, |after| self.next.max(after));
     }
 
     /// Adds a target that a detection has begun.
     pub(super) fn put(&mut self, id: usize, follower: F, estimate: Estimate, life: Life) {
         let target = Target { last: Some(estimate), life: Some(life), ..Target::new(follower, BTreeMap::new()) };
         self.targets.insert(id, target);
-        self.next = self.next.max(id.saturating_add(1));
+        self.use_up(id);
     }
 
     /// Gives a target a box at a frame that it has not seen, where its follower learns it again; `None` ends it there. If
