@@ -209,7 +209,7 @@ def main():
         clips |= {names[0] + "…": mosaic(args.otb, work, names) for names in MOSAICS}
     # Each peer's settings: the best in HOTA over all runs of the same kind.
     peers = {
-        "norfair": [lambda c, d, l, t=t, b=b: norfair(c, d, l, t, b) for t in (0.7, 0.9) for b in (15, 40)],
+        "norfair": [lambda c, d, l, t=t, b=b: norfair(c, d, l, t, b) for t in (0.7, 0.9) for b in (7, 15, 40)],
         "ByteTrack": [lambda c, d, l, t=t, b=b: bytetrack(c, d, l, t, b) for t in (0.8, 0.95) for b in (30, 90)],
     }
     from PIL import Image

@@ -10,9 +10,11 @@ use serde_json::Value;
 use super::Failure;
 use crate::Params;
 use crate::run::DetectionParams;
+use crate::settings::{Field, Setting};
 
-/// How the paths of settings of detections begin.
+/// How the paths of settings of detections begin, and their table, the last of a file.
 const DETECTIONS: &str = "detections.";
+const DETECTIONS_TABLE: &str = "\n[detections]\n";
 
 /// A preset and what changes it.
 #[derive(Clone, Debug, Default, Args)]
@@ -98,7 +100,8 @@ impl SettingsArgs {
             Some(file) => {
                 let wrong = |error: String| Failure::usage(format!("--config {}: {error}", file.display()));
                 let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-                Params::read_toml(&text, preset, default).map_err(|error| wrong(error.to_string()))?
+                let (text, _) = text.split_once(DETECTIONS_TABLE).unwrap_or((&text, ""));
+                Params::read_toml(text, preset, default).map_err(|error| wrong(error.to_string()))?
             }
             None => (default.to_owned(), Params::preset(default)?),
         };
@@ -124,6 +127,14 @@ impl SettingsArgs {
     /// Wrong usage that names the setting.
     pub fn detections(&self) -> Result<DetectionParams, Failure> {
         let mut params = DetectionParams::default();
+        if let Some(file) = &self.config {
+            let wrong = |error: String| Failure::usage(format!("--config {}: {error}", file.display()));
+            let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+            if let Some((_, table)) = text.split_once(DETECTIONS_TABLE) {
+                params = toml::from_str(table).map_err(|error| wrong(error.to_string()))?;
+                params.check().map_err(|error| wrong(error.to_string()))?;
+            }
+        }
         for (path, value) in &self.set {
             if let Some(path) = path.strip_prefix(DETECTIONS) {
                 params.change(path, value).map_err(|error| Failure::usage(format!("--set {error}")))?;
@@ -158,10 +169,17 @@ impl SettingsArgs {
     }
 }
 
-/// Prints the settings in force as a configuration file.
+/// Prints the settings in force as a configuration file, and how detections become targets.
 ///
 /// # Errors
 /// When nothing can be written to the standard output.
-pub fn print(resolved: &Resolved) -> Result<(), Failure> {
-    Ok(std::io::stdout().write_all(resolved.params.to_toml(&resolved.preset).as_bytes())?)
+pub fn print(resolved: &Resolved, detections: Option<&DetectionParams>) -> Result<(), Failure> {
+    let mut text = resolved.params.to_toml(&resolved.preset);
+    if let Some(detections) = detections {
+        text += DETECTIONS_TABLE;
+        detections.visit(&Field::ROOT, &mut |field, value| {
+            text += &format!("# {} ({})\n{} = {value}\n", field.doc, field.expected(&value), field.path);
+        });
+    }
+    Ok(std::io::stdout().write_all(text.as_bytes())?)
 }

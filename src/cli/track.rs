@@ -95,7 +95,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let mut resolved = args.settings.resolve(args.preset.as_deref())?;
     let detection_params = args.settings.detections()?;
     if args.settings.print_config {
-        return settings::print(&resolved);
+        return settings::print(&resolved, Some(&detection_params));
     }
     let path = args.source.as_ref().or(args.seq.as_ref()).ok_or_else(|| Failure::usage("SRC is missing"))?;
     if args.commands.as_deref() == Some(Path::new("-")) && path == Path::new("-") {

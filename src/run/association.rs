@@ -12,12 +12,14 @@ pub(super) struct Candidate {
     pub state: State,
     pub confirmed: bool,
     pub class: Option<String>,
+    /// How often the margin of [`DetectionParams::reach`] is around its box in the last round.
+    pub times: usize,
 }
 
 /// The target of each detection, as its place among `targets`.
 ///
 /// As in ByteTrack (Zhang et al., ECCV 2022), detections with a high score choose among the targets first, those with a low
-/// one among the targets that are left. Targets that are lost or not confirmed come last, where boxes may lie farther
+/// one among the targets that are left. Targets that are lost, not confirmed or missed come last, where boxes may lie farther
 /// apart: both are enlarged (Yang et al., WACV 2023).
 pub(super) fn associate(
     targets: &[Candidate],
@@ -37,7 +39,8 @@ pub(super) fn associate(
         let gain = |row: usize, column: usize| {
             let (target, detection) = (&targets[rows[row]], &detections[columns[column]]);
             let alike = target.class.as_ref().zip(detection.class.as_ref()).is_none_or(|(a, b)| a == b);
-            let overlap = enlarged(target.bbox, reach).overlap(&enlarged(detection.bbox, reach));
+            let margin = reach * target.times as f64;
+            let overlap = enlarged(target.bbox, margin).overlap(&enlarged(detection.bbox, margin));
             if alike && overlap >= least { overlap } else { 0.0 }
         };
         for (row, column) in assign(rows.len(), columns.len(), gain) {
@@ -72,7 +75,8 @@ mod tests {
     use super::*;
 
     fn target(x: f64, state: State, confirmed: bool) -> Candidate {
-        Candidate { id: 0, bbox: BBox::new(x, 0.0, 20.0, 20.0), state, confirmed, class: None }
+        let times = usize::from(state == State::Lost || !confirmed);
+        Candidate { id: 0, bbox: BBox::new(x, 0.0, 20.0, 20.0), state, confirmed, class: None, times }
     }
 
     fn detection(x: f64, score: f64) -> Detection {
@@ -107,6 +111,9 @@ mod tests {
             assert_eq!(found(&both[..1], &[detection(21.0, 0.9)]), [Some(0)], "it may be found farther away");
             assert_eq!(found(&both[..1], &[detection(0.0, 0.3)]), [None], "but not by a low score");
         }
+        // So does one that detections have missed: the box may be on what covered it.
+        let missed = [Candidate { times: 1, ..target(0.0, State::Tracking, true) }];
+        assert_eq!((found(&missed, &[detection(21.0, 0.9)]), found(&tracked, &[detection(21.0, 0.9)])), (vec![Some(0)], vec![None]));
         let class = |name: &str| Some(name.to_owned());
         let car = [Candidate { class: class("car"), ..target(0.0, State::Tracking, true) }];
         assert_eq!(found(&car, &[Detection { class: class("dog"), ..detection(0.0, 0.9) }]), [None]);

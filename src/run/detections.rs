@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::Deserialize;
 
 use super::association::{Candidate, associate};
-use super::session::{Follower, Outcome, Session};
+use super::session::{Follower, Outcome, Session, Target};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, FrameBuf};
@@ -20,6 +20,9 @@ pub const MAX_DETECTIONS: usize = 1000;
 
 /// Maximum bytes of frames that are kept for detections that come late.
 const MAX_FRAME_BYTES: usize = 256 << 20;
+
+/// How often the margin of a target is counted.
+const MAX_REACH: usize = 3;
 
 /// Confidence from which a target is sure, and by how much verifiers must differ to decide between two targets.
 const SURE: f32 = 0.8;
@@ -55,16 +58,19 @@ settings! {
         overlap: f64 = 0.2, Within(0.0, 1.0);
         /// The same for scores below `high`
         overlap_low: f64 = 0.5, Within(0.0, 1.0);
-        /// Margin around both boxes, in shares of their sides, for a target that is lost or not yet confirmed
+        /// Margin around both boxes, in shares of their sides, for a target that is lost or not yet confirmed; once more
+        /// for each detection in a row that has missed it, up to three times
         reach: f64 = 0.3, Within(0.0, 10.0);
         /// Standard deviation of a detection's sides, as a share of its size
         noise: f64 = 0.06, Within(0.0, 1.0);
         /// Detections after which a target is shown
         confirm: usize = 2, Within(1.0, 100.0);
+        /// Show the targets of the first detections of a run at once
+        first: bool = true;
         /// Detections in a row that may miss a target that is tracked; one that is uncertain ends after half as many
-        patience: usize = 6, Within(1.0, 1000.0);
-        /// Share of a miss that counts against a sure target that was detected `patience` times
-        sure_miss: f64 = 0.7, Within(0.0, 1.0);
+        patience: usize = 4, Within(1.0, 1000.0);
+        /// Share of a miss that counts against a sure target where no target was detected at all
+        blind_miss: f64 = 0.3, Within(0.0, 1.0);
         /// How far corrections may move a box from what its tracker follows, in shares of its size, until that is learned
         /// anew
         drift: f64 = 0.35, Above(0.0, 10.0);
@@ -89,6 +95,14 @@ impl DetectionParams {
     pub fn change(&mut self, name: &str, text: &str) -> Result<()> {
         Setting::set(self, "detections", &name.replace('_', "-"), text, false)
     }
+
+    /// Whether all of them are in their ranges.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for the first that is not.
+    pub fn check(&self) -> Result<()> {
+        self.check_ranges("detections")
+    }
 }
 
 /// What became of the detections of a frame.
@@ -112,10 +126,12 @@ pub(super) struct Detector<F> {
     doubles: BTreeMap<(usize, usize), usize>,
     /// Targets that have ended.
     ended: Vec<usize>,
+    /// Whether there were detections.
+    has_begun: bool,
 }
 
 /// What detections say of a target.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Life {
     /// Whether it is shown.
     pub confirmed: bool,
@@ -125,6 +141,8 @@ pub(super) struct Life {
     /// Detections less misses, at most the patience. The target ends without any.
     evidence: f64,
     hits: usize,
+    /// Detections in a row that have missed it.
+    missed: usize,
     /// Detections since it was lost.
     hits_lost: usize,
     /// The frame of the last detection.
@@ -136,8 +154,7 @@ pub(super) struct Life {
 impl Life {
     /// Of a target that the caller has added.
     fn given() -> Self {
-        let (evidence, boxes) = (1.0, VecDeque::new());
-        Self { confirmed: true, given: true, class: None, evidence, hits: 0, hits_lost: 0, last_hit: 0, boxes }
+        Self { confirmed: true, given: true, ..Self::default() }
     }
 
     fn at(&self, position: usize) -> Option<BBox> {
@@ -182,33 +199,33 @@ impl<F: Follower> Session<F> {
 
     /// Those of two targets on one object that end.
     fn doubles(&mut self) -> Vec<usize> {
-        let Some(detector) = &mut self.detector else { return Vec::new() };
-        let shown = |target: &super::session::Target<F>| {
-            let found = target.last.filter(|last| last.state != State::Lost);
-            target.life.clone().zip(found).filter(|(life, _)| life.confirmed)
+        let Self { detector: Some(detector), targets, .. } = self else { return Vec::new() };
+        let shown = |(&id, target): (&usize, &'_ Target<F>)| {
+            let life = target.life.as_ref().filter(|life| life.confirmed)?;
+            let found = target.last.filter(|last| last.state != State::Lost)?;
+            Some((id, life.given, life.last_hit, found))
         };
-        let all: Vec<_> = self.targets.iter().filter_map(|(&id, target)| Some((id, shown(target)?))).collect();
+        let all: Vec<_> = targets.iter().filter_map(shown).collect();
         let (mut doubles, mut ending) = (BTreeMap::new(), Vec::new());
-        for (place, (a, (a_life, a_found))) in all.iter().enumerate() {
-            for (b, (b_life, b_found)) in &all[place + 1..] {
+        for (place, &(a, a_given, a_hit, a_found)) in all.iter().enumerate() {
+            for &(b, b_given, b_hit, b_found) in &all[place + 1..] {
                 if a_found.bbox.overlap(&b_found.bbox) < detector.params.double {
                     continue;
                 }
-                let frames = detector.doubles.get(&(*a, *b)).map_or(1, |frames| frames + 1);
-                if frames < detector.params.double_frames || a_life.given && b_life.given {
-                    doubles.insert((*a, *b), frames);
+                let frames = detector.doubles.get(&(a, b)).map_or(1, |frames| frames + 1);
+                if frames < detector.params.double_frames || a_given && b_given {
+                    doubles.insert((a, b), frames);
                     continue;
                 }
-                let looks = a_found.evidence.identity.zip(b_found.evidence.identity);
-                let looks = looks.filter(|(a, b)| (a - b).abs() > VERIFIED).map_or(0.0, |(a, b)| a - b);
-                let worse = match (a_life.given, b_life.given) {
-                    (true, false) => *b,
-                    (false, true) => *a,
-                    _ if looks != 0.0 => if looks > 0.0 { *b } else { *a },
-                    _ if b_life.last_hit > a_life.last_hit => *a,
-                    _ => *b,
+                let looks = a_found.evidence.identity.zip(b_found.evidence.identity).map_or(0.0, |(a, b)| a - b);
+                let is_a_worse = match (a_given, b_given) {
+                    (true, false) => false,
+                    (false, true) => true,
+                    _ if looks.abs() > VERIFIED => looks < 0.0,
+                    // The older one stays.
+                    _ => b_hit > a_hit,
                 };
-                ending.push(worse);
+                ending.push(if is_a_worse { a } else { b });
             }
         }
         detector.doubles = doubles;
@@ -242,9 +259,9 @@ impl Session<Tracker> {
     /// # Errors
     /// [`Error::Setting`] for a number out of its range.
     pub fn expect_detections(&mut self, tracker: Tracker, params: DetectionParams) -> Result<()> {
-        params.check_ranges("detections")?;
+        params.check()?;
         let (frames, doubles, ended) = (VecDeque::new(), BTreeMap::new(), Vec::new());
-        self.detector = Some(Box::new(Detector { params, tracker, frames, doubles, ended }));
+        self.detector = Some(Box::new(Detector { params, tracker, frames, doubles, ended, has_begun: false }));
         Ok(())
     }
 
@@ -316,29 +333,36 @@ impl Session<Tracker> {
         let targets = self.candidates(at);
         let found = associate(&targets, &usable_detections, &params);
         let matched: Vec<usize> = found.iter().flatten().map(|&place| targets[place].id).collect();
+        let mut begin = params.clone();
         if let Some(detector) = &mut self.detector {
             // Two detections: two objects.
             detector.doubles.retain(|(a, b), _| !(matched.contains(a) && matched.contains(b)));
+            if !detector.has_begun && params.first {
+                begin.confirm = 1;
+            }
+            detector.has_begun |= !usable.is_empty();
         }
         for (place, (detection, target)) in usable.into_iter().zip(usable_detections.iter().zip(&found)) {
             let id = target.map(|target| targets[target].id);
             detected.ids[place] = match id {
                 Some(id) => self.hit(id, at, detection, &params).then_some(id),
-                None => self.begin_detected(at, detection, &params),
+                None => self.begin_detected(at, detection, &begin),
             };
         }
         for target in targets.iter().filter(|target| !matched.contains(&target.id)) {
-            self.miss(target.id, &params);
+            self.miss(target.id, matched.is_empty(), &params);
         }
         Ok(detected)
     }
 
     /// The targets as they were in the frame at `position`.
     fn candidates(&self, position: usize) -> Vec<Candidate> {
-        let candidate = |(&id, target): (&usize, &super::session::Target<Tracker>)| {
+        let candidate = |(&id, target): (&usize, &Target<Tracker>)| {
             let life = target.life.as_ref()?;
             let (bbox, state) = (life.at(position)?, target.last?.state);
-            Some(Candidate { id, bbox, state, confirmed: life.confirmed, class: life.class.clone() })
+            let times = usize::from(state == State::Lost || !life.confirmed) + life.missed;
+            let (class, times) = (life.class.clone(), times.min(MAX_REACH));
+            Some(Candidate { id, bbox, state, confirmed: life.confirmed, class, times })
         };
         self.targets.iter().filter_map(candidate).collect()
     }
@@ -349,7 +373,7 @@ impl Session<Tracker> {
         let Some(life) = &mut target.life else { return false };
         let is_lost = target.last.is_some_and(|last| last.state == State::Lost);
         life.evidence = (life.evidence + 1.0).min(params.patience as f64);
-        life.hits += 1;
+        (life.hits, life.missed) = (life.hits + 1, 0);
         life.hits_lost += usize::from(is_lost);
         life.last_hit = at;
         life.class = life.class.take().or(detection.class.clone());
@@ -372,13 +396,14 @@ impl Session<Tracker> {
         self.adjust(id, Some(at), detection.bbox, Some(noise)).is_ok()
     }
 
-    /// A detector has not seen a target where it was.
-    fn miss(&mut self, id: usize, params: &DetectionParams) {
+    /// A detector has not seen a target where it was, and perhaps none at all.
+    fn miss(&mut self, id: usize, is_blind: bool, params: &DetectionParams) {
         let Some(target) = self.targets.get_mut(&id) else { return };
         let (Some(life), Some(last)) = (&mut target.life, target.last) else { return };
         let is_sure = last.evidence.confidence.is_some_and(|confidence| confidence >= SURE);
+        life.missed += 1;
         life.evidence -= match last.state {
-            State::Tracking | State::Recovered if is_sure && life.hits >= params.patience => params.sure_miss,
+            State::Tracking | State::Recovered if is_sure && is_blind => params.blind_miss,
             State::Uncertain => 2.0,
             _ => 1.0,
         };
@@ -400,7 +425,7 @@ impl Session<Tracker> {
         let id = self.next_id();
         let confirmed = params.confirm <= 1;
         let (class, evidence) = (detection.class.clone(), 1.0);
-        let life = Life { confirmed, given: false, class, evidence, hits: 1, hits_lost: 0, last_hit: at, boxes };
+        let life = Life { confirmed, class, evidence, hits: 1, last_hit: at, boxes, ..Life::default() };
         self.put(id, follower, estimate, life);
         self.show(id, estimate);
         Some(id)
