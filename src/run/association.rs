@@ -19,8 +19,8 @@ pub(super) struct Candidate {
 /// The target of each detection, as its place among `targets`.
 ///
 /// As in ByteTrack (Zhang et al., ECCV 2022), detections with a high score choose among the targets first, those with a low
-/// one among the targets that are left. Targets that are lost, not confirmed or missed come last, where boxes may lie farther
-/// apart: both are enlarged (Yang et al., WACV 2023).
+/// one among the targets that are left. Boxes of targets that are lost or were missed may lie farther away: both are enlarged
+/// (Yang et al., WACV 2023). Targets that are not confirmed come last.
 pub(super) fn associate(
     targets: &[Candidate],
     detections: &[Detection],
@@ -52,12 +52,13 @@ pub(super) fn associate(
     let is_followed = |target: &Candidate| target.confirmed && target.state != State::Lost;
     round(&is_high, &is_followed, params.overlap, 0.0);
     round(&is_low, &is_followed, params.overlap_low, 0.0);
-    round(&is_high, &|_| true, params.overlap, params.reach);
+    round(&is_high, &|target| target.confirmed, params.overlap, params.reach);
+    round(&is_high, &|_| true, params.overlap_new, 0.0);
     found
 }
 
 /// A box with a margin of this share of its sides.
-fn enlarged(bbox: BBox, share: f64) -> BBox {
+pub(super) fn enlarged(bbox: BBox, share: f64) -> BBox {
     let (dx, dy) = (bbox.w * share, bbox.h * share);
     BBox::new(bbox.x - dx, bbox.y - dy, bbox.w + 2.0 * dx, bbox.h + 2.0 * dy)
 }
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     fn target(x: f64, state: State, confirmed: bool) -> Candidate {
-        let times = usize::from(state == State::Lost || !confirmed);
+        let times = usize::from(state == State::Lost);
         Candidate { id: 0, bbox: BBox::new(x, 0.0, 20.0, 20.0), state, confirmed, class: None, times }
     }
 
@@ -108,7 +109,8 @@ mod tests {
         for (state, confirmed) in [(State::Lost, true), (State::Tracking, false)] {
             let both = [target(0.0, state, confirmed), target(3.0, State::Tracking, true)];
             assert_eq!(found(&both, &[detection(0.0, 0.9)]), [Some(1)]);
-            assert_eq!(found(&both[..1], &[detection(21.0, 0.9)]), [Some(0)], "it may be found farther away");
+            assert_eq!(found(&both[..1], &[detection(21.0, 0.9)])[0].is_some(), confirmed, "a lost one may be farther away");
+            assert_eq!(found(&both[..1], &[detection(8.0, 0.9)]), [Some(0)]);
             assert_eq!(found(&both[..1], &[detection(0.0, 0.3)]), [None], "but not by a low score");
         }
         // So does one that detections have missed: the box may be on what covered it.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::Deserialize;
 
-use super::association::{Candidate, associate};
+use super::association::{Candidate, associate, enlarged};
 use super::session::{Follower, Outcome, Session, Target};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
@@ -58,8 +58,10 @@ settings! {
         overlap: f64 = 0.2, Within(0.0, 1.0);
         /// The same for scores below `high`
         overlap_low: f64 = 0.5, Within(0.0, 1.0);
-        /// Margin around both boxes, in shares of their sides, for a target that is lost or not yet confirmed; once more
-        /// for each detection in a row that has missed it, up to three times
+        /// The same for a target that is not yet confirmed
+        overlap_new: f64 = 0.35, Within(0.0, 1.0);
+        /// Margin around both boxes, in shares of their sides, for a target that is lost; once more for each detection in
+        /// a row that has missed it, up to three times
         reach: f64 = 0.3, Within(0.0, 10.0);
         /// Standard deviation of a detection's sides, as a share of its size
         noise: f64 = 0.06, Within(0.0, 1.0);
@@ -332,8 +334,8 @@ impl Session<Tracker> {
         let params = detector.params.clone();
         let targets = self.candidates(at);
         let found = associate(&targets, &usable_detections, &params);
-        let matched: Vec<usize> = found.iter().flatten().map(|&place| targets[place].id).collect();
-        let mut begin = params.clone();
+        let mut matched: Vec<usize> = found.iter().flatten().map(|&place| targets[place].id).collect();
+        let (mut begin, is_blind) = (params.clone(), matched.is_empty());
         if let Some(detector) = &mut self.detector {
             // Two detections: two objects.
             detector.doubles.retain(|(a, b), _| !(matched.contains(a) && matched.contains(b)));
@@ -343,14 +345,14 @@ impl Session<Tracker> {
             detector.has_begun |= !usable.is_empty();
         }
         for (place, (detection, target)) in usable.into_iter().zip(usable_detections.iter().zip(&found)) {
-            let id = target.map(|target| targets[target].id);
-            detected.ids[place] = match id {
-                Some(id) => self.hit(id, at, detection, &params).then_some(id),
+            detected.ids[place] = match target.map(|target| targets[target].id) {
+                Some(id) => self.hit(id, at, detection, &params),
                 None => self.begin_detected(at, detection, &begin),
             };
+            matched.extend(detected.ids[place]);
         }
         for target in targets.iter().filter(|target| !matched.contains(&target.id)) {
-            self.miss(target.id, matched.is_empty(), &params);
+            self.miss(target.id, is_blind, &params);
         }
         Ok(detected)
     }
@@ -360,29 +362,30 @@ impl Session<Tracker> {
         let candidate = |(&id, target): (&usize, &Target<Tracker>)| {
             let life = target.life.as_ref()?;
             let (bbox, state) = (life.at(position)?, target.last?.state);
-            let times = usize::from(state == State::Lost || !life.confirmed) + life.missed;
+            let times = usize::from(state == State::Lost) + life.missed;
             let (class, times) = (life.class.clone(), times.min(MAX_REACH));
             Some(Candidate { id, bbox, state, confirmed: life.confirmed, class, times })
         };
         self.targets.iter().filter_map(candidate).collect()
     }
 
-    /// A detection is this target, which it corrects, or has learned anew. False if that is not possible.
-    fn hit(&mut self, id: usize, at: usize, detection: &Detection, params: &DetectionParams) -> bool {
-        let Some(target) = self.targets.get_mut(&id) else { return false };
-        let Some(life) = &mut target.life else { return false };
+    /// A detection is this target, which it corrects, or has learned anew; returns its id.
+    fn hit(&mut self, id: usize, at: usize, detection: &Detection, params: &DetectionParams) -> Option<usize> {
+        let target = self.targets.get_mut(&id)?;
+        let life = target.life.as_mut()?;
         let is_lost = target.last.is_some_and(|last| last.state == State::Lost);
         life.evidence = (life.evidence + 1.0).min(params.patience as f64);
         (life.hits, life.missed) = (life.hits + 1, 0);
         life.hits_lost += usize::from(is_lost);
         life.last_hit = at;
         life.class = life.class.take().or(detection.class.clone());
-        life.confirmed |= life.hits >= params.confirm;
+        if !life.confirmed && life.hits >= params.confirm {
+            life.confirmed = true;
+            return self.confirm(id, params);
+        }
         if life.hits_lost >= params.relearn || target.follower.drift() > params.drift {
-            let Some((follower, estimate, boxes)) = self.learned_at(at, detection, State::Recovered) else {
-                return false;
-            };
-            let Some(target) = self.targets.get_mut(&id) else { return false };
+            let (follower, estimate, boxes) = self.learned_at(at, detection, State::Recovered)?;
+            let target = self.targets.get_mut(&id)?;
             (target.follower, target.last) = (follower, Some(estimate));
             if let Some(life) = &mut target.life {
                 life.hits_lost = 0;
@@ -390,10 +393,36 @@ impl Session<Tracker> {
                 life.boxes.extend(boxes);
             }
             self.show(id, estimate);
-            return true;
+            return Some(id);
         }
         let noise = params.noise * detection.bbox.area().sqrt();
-        self.adjust(id, Some(at), detection.bbox, Some(noise)).is_ok()
+        self.adjust(id, Some(at), detection.bbox, Some(noise)).ok().map(|_| id)
+    }
+
+    /// Shows a target from now on, as itself, or as one that was not detected since this one began near it: that one is
+    /// lost, or its box stays on what covered it. Returns its id.
+    fn confirm(&mut self, id: usize, params: &DetectionParams) -> Option<usize> {
+        let new = self.targets.get(&id)?.life.as_ref()?;
+        let &(birth, bbox) = new.boxes.front()?;
+        let near = |(&other, target): (&usize, &Target<Tracker>)| {
+            let life = target.life.as_ref().filter(|life| life.confirmed && !life.given && life.last_hit < birth)?;
+            let alike = life.class.as_ref().zip(new.class.as_ref()).is_none_or(|(a, b)| a == b);
+            let margin = params.reach * MAX_REACH as f64;
+            let overlap = enlarged(life.at(birth)?, margin).overlap(&enlarged(bbox, margin));
+            (other != id && alike && overlap >= params.overlap).then_some((other, overlap))
+        };
+        let old = self.targets.iter().filter_map(near).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(other, _)| other);
+        let shown = old.unwrap_or(id);
+        if let Some(old) = old.and_then(|old| self.targets.remove(&old)).and_then(|old| old.life) {
+            let mut target = self.targets.remove(&id)?;
+            if let Some(life) = &mut target.life {
+                life.evidence = old.evidence.max(life.evidence);
+                life.hits += old.hits;
+            }
+            self.targets.insert(shown, target);
+        }
+        self.show(shown, self.last(shown)?);
+        Some(shown)
     }
 
     /// A detector has not seen a target where it was, and perhaps none at all.
