@@ -31,6 +31,7 @@ from ._native import VERSION as __version__
 from ._native import Estimate, MultiTracker, Source, Tracker, install_model, presets
 from ._source import Box, Frame
 from ._track import Run, Step, track
+from ._tracks import Tracks
 
 __all__ = [
     "Box",
@@ -58,6 +59,7 @@ __all__ = [
     "StateError",
     "Step",
     "Tracker",
+    "Tracks",
     "__version__",
     "evaluate",
     "install_model",

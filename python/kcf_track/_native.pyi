@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence as Seq
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, TypedDict, final
+from typing import Any, Final, Literal, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
 
 from ._names import Order, Preset, State
+from ._tracks import Tracks
 
 Box = tuple[float, float, float, float]
 BoxLike = Seq[float] | NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
@@ -72,9 +73,13 @@ class Estimate:
 class Tracker:
     """Follows one target: takes a box in the first frame, gives a box and its reliability in every later one."""
     def __new__(cls, preset: Preset = "robust", *, order: Order = "bgr", **settings: Any) -> Self: ...
-    def init(self, frame: FrameLike, box: BoxLike) -> None:
-        """Learns the target in `box` (left, top, width, height; it may reach over the border), in place of an earlier
-        one.
+    def init(self, frame: FrameLike, box: BoxLike, *, format: Literal["xywh", "xyxy"] = "xywh") -> None:
+        """Learns the target in `box` (left, top, width, height, or two corners with `format="xyxy"`; it may reach over
+        the border), in place of an earlier one.
+        """
+    def adjust(self, box: BoxLike, noise: float, *, format: Literal["xywh", "xyxy"] = "xywh") -> Box:
+        """Corrects the place and the size in the last frame by a box from elsewhere, without learning anew, and gives the
+        new box. `noise` is the standard deviation of its sides in pixels.
         """
     def update(self, frame: FrameLike) -> tuple[bool, Box]:
         """Finds the target in the next frame and updates the model: `ok, (left, top, width, height)`."""
@@ -129,16 +134,68 @@ class Tracker:
 class MultiTracker:
     """Follows several targets through the same frames, on several threads (one per processor by default)."""
     def __new__(
-        cls, preset: Preset = "robust", *, order: Order = "bgr", threads: int | None = None, **settings: Any
+        cls,
+        preset: Preset = "robust",
+        *,
+        order: Order = "bgr",
+        threads: int | None = None,
+        detections: dict[str, Any] | None = None,
+        **settings: Any,
     ) -> Self: ...
     def add(
-        self, frame: FrameLike, box: BoxLike, *, id: int | None = None, preset: Preset | None = None, **settings: Any
+        self,
+        frame: FrameLike,
+        box: BoxLike,
+        *,
+        id: int | None = None,
+        format: Literal["xywh", "xyxy"] = "xywh",
+        preset: Preset | None = None,
+        **settings: Any,
     ) -> int:
-        """Learns a target in `box` of `frame` and gives its id: `id`, or the next free number. It replaces a target
-        with that id. Keywords and `preset` are settings of this target alone.
+        """Learns a target in `box` of `frame` and gives its id: `id`, or the next number that no target has had. It
+        replaces a target with that id. Keywords and `preset` are settings of this target alone.
         """
-    def update(self, frame: FrameLike) -> dict[int, tuple[bool, Box]]:
-        """Finds all targets in the next frame: a dict of `ok, (left, top, width, height)` by id."""
+    def update(
+        self,
+        frame: FrameLike,
+        detections: Any = None,
+        at: int | None = None,
+        *,
+        format: Literal["xywh", "xyxy"] = "xywh",
+    ) -> dict[int, tuple[bool, Box]]:
+        """Finds all targets in the next frame: a dict of `ok, (left, top, width, height)` by id. `detections` begin,
+        correct and end targets; `at` is the `position` of their frame, if that is not this one.
+        """
+    def adjust(
+        self,
+        id: int,
+        box: BoxLike,
+        *,
+        noise: float | None = None,
+        at: int | None = None,
+        format: Literal["xywh", "xyxy"] = "xywh",
+    ) -> Box:
+        """Corrects the place and the size of a target by a box of the last frame, or of the one `at` a `position`, without
+        learning anew.
+        """
+    def copy(self) -> MultiTracker:
+        """An independent copy with the same models."""
+    def __copy__(self) -> MultiTracker: ...
+    def __deepcopy__(self, memo: Any, /) -> MultiTracker: ...
+    def items(self) -> list[tuple[int, Estimate]]:
+        """The ids and the last estimates, by ascending id."""
+    @property
+    def tracks(self) -> Tracks:
+        """The targets that there are, with `to_supervision()`."""
+    @property
+    def position(self) -> int:
+        """The number of the last frame, from 1; 0 before the first."""
+    @property
+    def detected(self) -> list[int | None]:
+        """The target of each of the last detections; None for one that is not used."""
+    @property
+    def refused(self) -> dict[int, str]:
+        """Why some of the last detections are not understood, by their places."""
     def remove(self, id: int) -> None:
         """Removes a target. Raises KeyError for an unknown id."""
     @property
@@ -228,6 +285,17 @@ def save_document(text: str, path: str | PathLike[str], format: str | None) -> N
     """Writes the document `text` to `path` in a format, by default that of the ending."""
 def draw_document(text: str, frame: FrameLike, order: Order, style: str) -> Frame:
     """Draws the boxes of the document `text` on a copy of `frame` with colours in `order`."""
+def frame_record(
+    position: int,
+    name: str,
+    time: float | None,
+    id: int | None,
+    box: Box,
+    estimate: Estimate | None,
+    decode_ms: float,
+    track_ms: float,
+) -> str:
+    """The record of a target in a frame, as JSON text: an element of `frames` in a document."""
 @final
 class Kernel:
     """A kernel between the rows of arrays of float64."""

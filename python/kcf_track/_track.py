@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -19,6 +18,7 @@ from ._errors import BoxError, FormatError, FrameError, SettingError
 from ._native import Estimate, MultiTracker, Source
 from ._progress import Progress
 from ._source import Box, Frame, Init, Opened, Targets, open_source
+from ._tracks import supervision_of
 
 if TYPE_CHECKING:
     import supervision  # pyright: ignore
@@ -89,25 +89,8 @@ class Step:
 
         Classes are numbered in the order of the targets, as in saved files. A given box has the confidence 1. Presets without a calibration have none.
         """
-        try:
-            import supervision  # pyright: ignore
-        except ImportError as error:
-            raise ImportError("to_supervision needs supervision: pip install supervision") from error
-        seen = {id: estimate for id, estimate in self.estimates.items() if estimate is not None and estimate.ok}
-        sure = [1.0 if estimate.state == "initial" else estimate.confidence for estimate in seen.values()]
-        names = list(dict.fromkeys(self.classes.values()))
-        make: Any = supervision.Detections  # pyright: ignore
-        found: supervision.Detections = make(  # pyright: ignore
-            xyxy=xyxy_of(self.boxes[id] for id in seen).astype(np.float32),
-            confidence=None if None in sure else np.array(sure, np.float32),
-            class_id=np.array([names.index(self.classes[id]) for id in seen], int),
-            tracker_id=np.array(list(seen), int),
-            data={
-                "state": np.array([estimate.state for estimate in seen.values()], str),
-                "class_name": np.array([self.classes[id] for id in seen], str),
-            },
-        )
-        return found  # pyright: ignore
+        rows = ((id, self.boxes[id], estimate, self.classes[id]) for id, estimate in self.estimates.items())
+        return supervision_of(rows, self.classes.values())  # pyright: ignore
 
     def plot(self, frame: FrameLike | None = None, *, style: Literal["full", "box"] = "full") -> Frame:
         """Draw the boxes on a copy of `frame`, by default the one that was tracked; colours are in `order`.
@@ -122,29 +105,13 @@ class Step:
 
     def records(self, named: bool) -> list[dict[str, Any]]:
         """The targets as the frames of a JSON document."""
-        shared: dict[str, Any] = {
-            "index": self.position,
-            "file": self.name or f"{self.position:06}",
-            "decode_ms": self.decode_ms,
-            "track_ms": self.track_ms / len(self.boxes),
-            "refit_kept": False,
-            "state": "missing",
-        }
-        if self.time is not None:
-            shared["time"] = self.time
-        found: list[dict[str, Any]] = []
-        for id, box in self.boxes.items():
-            record = {**shared, "bbox": list(box), **({"id": id} if named else {})}
-            estimate = self.estimates[id]
-            if estimate is not None:
-                # JSON has no NaN.
-                evidence: dict[str, Any] = {**estimate.evidence}
-                record.update({name: value for name, value in evidence.items() if value is None or math.isfinite(value)})
-                record["state"] = estimate.state
-                if estimate.polygon is not None:
-                    record["polygon"] = estimate.polygon.ravel().tolist()
-            found.append(record)
-        return found
+        track_ms = self.track_ms / len(self.boxes)
+        shared = (self.position, self.name, self.time)
+        texts = [
+            _native.frame_record(*shared, id if named else None, box, self.estimates[id], self.decode_ms, track_ms)
+            for id, box in self.boxes.items()
+        ]
+        return [json.loads(text) for text in texts]
 
 
 def document_of(steps: list[Step], opened: Opened | None = None, **source: Any) -> dict[str, Any]:

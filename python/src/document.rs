@@ -1,11 +1,15 @@
 //! Boxes as files and pictures, by the exporters of the program.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use kcf_track::media::Item;
+use kcf_track::run::Outcome;
 use kcf_track::{Document, Error, LabelOptions};
 use pyo3::prelude::*;
 
 use crate::error::{Raise, exception, raise};
+use crate::estimate::{Box4, Estimate};
 use crate::pixels::{Order, Pixels, array};
 use crate::source::Source;
 use crate::tracker::order_of;
@@ -54,6 +58,31 @@ pub fn draw_document<'py>(
     let pixels = Pixels::of(frame, order)?;
     let frame = pixels.frame()?;
     array(py, py.detach(|| document.draw(&frame, style)).or_raise(py)?, order)
+}
+
+/// The record of a target in a frame, as JSON text: an element of ``frames`` in a document. Without an estimate the frame
+/// could not be read.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "what a record holds")]
+pub fn frame_record(
+    py: Python<'_>,
+    position: usize,
+    name: String,
+    time: Option<f64>,
+    id: Option<u32>,
+    r#box: Box4,
+    estimate: Option<Estimate>,
+    decode_ms: f64,
+    track_ms: f64,
+) -> PyResult<String> {
+    let (x, y, w, h) = r#box;
+    let (name, frame) = (if name.is_empty() { format!("{position:06}") } else { name }, Err(Error::NotInitialized));
+    let (path, color, captured) = (None, None, None);
+    let item = Item { position, name, path, timestamp: time, frame, color, decode_ms, captured };
+    let took = Duration::try_from_secs_f64(track_ms / 1e3).unwrap_or_default();
+    let estimate = estimate.map(|estimate| estimate.0);
+    let outcome = Outcome { target: 0, bbox: kcf_track::BBox::new(x, y, w, h), estimate, took };
+    Document::record(&item, &outcome, id).map_err(|reason| exception(py, "FormatError", reason))
 }
 
 fn parse(py: Python<'_>, text: &str) -> PyResult<Document> {

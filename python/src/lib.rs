@@ -35,7 +35,7 @@ fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use super::document::{draw_document, read_document, save_document};
+    use super::document::{draw_document, frame_record, read_document, save_document};
     #[pymodule_export]
     use super::estimate::Estimate;
     #[pymodule_export]

@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
-use kcf_track::{BBox, Frame};
+use kcf_track::run::{Cause, Detection, DetectionParams, Session};
+use kcf_track::Frame;
 use pyo3::exceptions::{PyKeyError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
 use rayon::ThreadPool;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::error::{Raise, exception, try_lock};
 use crate::estimate::{Box4, Estimate, box4, is_seen};
 use crate::pixels::{Order, Pixels};
 use crate::settings::{self, MAX_THREADS, Resolved, UInt};
-use crate::tracker::{order_of, read_box, warn_of_small};
+use crate::tracker::{order_of, read_box_as, warn_of_small};
 
 /// Follows several targets through the same frames, on several threads (one per processor by default).
 ///
@@ -28,26 +28,32 @@ use crate::tracker::{order_of, read_box, warn_of_small};
 ///     (1, 7)
 ///     >>> {id: ok for id, (ok, box) in targets.update(frame).items()}
 ///     {1: True, 7: True}
+///
+///     A detector now and then begins, corrects and ends targets:
+///
+///     >>> targets = kcf_track.MultiTracker("paper", detections={"confirm": 1})
+///     >>> list(targets.update(frame, [(20, 10, 16, 16, 0.9)])), list(targets.update(frame))
+///     ([1], [1])
 #[pyclass(frozen, module = "kcf_track")]
 pub struct MultiTracker {
     resolved: Resolved,
     order: Order,
     threads: usize,
+    detections: DetectionParams,
     inner: Mutex<Inner>,
 }
 
-#[derive(Default)]
 struct Inner {
-    targets: BTreeMap<u64, Target>,
-    next: u64,
+    session: Session<kcf_track::Tracker>,
+    /// The number of the last frame.
+    position: usize,
+    /// Whether detections may come.
+    detects: bool,
+    /// What became of the last detections.
+    detected: Vec<Option<usize>>,
+    refused: BTreeMap<usize, String>,
     /// The threads and their process: a forked child has none of them.
     pool: Option<(u32, ThreadPool)>,
-}
-
-struct Target {
-    tracker: kcf_track::Tracker,
-    size: (usize, usize),
-    last: kcf_track::Estimate,
 }
 
 impl MultiTracker {
@@ -57,40 +63,36 @@ impl MultiTracker {
 }
 
 impl Inner {
-    /// One more than the largest number so far, else the smallest free one.
-    fn free(&self) -> u64 {
-        let all = std::iter::once(self.next).chain(1..);
-        all.into_iter().find(|id| !self.targets.contains_key(id)).unwrap_or(self.next)
+    fn new(session: Session<kcf_track::Tracker>, position: usize, detects: bool) -> Self {
+        Self { session, position, detects, detected: Vec::new(), refused: BTreeMap::new(), pool: None }
     }
 
-    fn add(&mut self, mut tracker: kcf_track::Tracker, id: u64, frame: Frame<'_>, bbox: BBox) -> kcf_track::Result<()> {
-        let size = (frame.width(), frame.height());
-        if let Some(other) = self.targets.values().find(|other| other.size != size) {
-            return Err(kcf_track::Error::FrameSize { expected: other.size, got: size });
+    /// Takes detections from now on.
+    fn expect(&mut self, resolved: &Resolved, params: &DetectionParams) -> kcf_track::Result<()> {
+        if !self.detects {
+            let tracker = kcf_track::Tracker::new(resolved.params.clone())?;
+            self.session.expect_detections(tracker, params.clone())?;
+            self.detects = true;
         }
-        let last = tracker.init(frame, bbox)?;
-        self.targets.insert(id, Target { tracker, size, last });
-        self.next = self.next.max(id.saturating_add(1));
         Ok(())
     }
 
     /// Updates all targets. A frame of another size changes none of them.
     fn update(&mut self, frame: Frame<'_>) -> kcf_track::Result<()> {
-        let size = (frame.width(), frame.height());
-        if let Some(other) = self.targets.values().find(|other| other.size != size) {
-            return Err(kcf_track::Error::FrameSize { expected: other.size, got: size });
-        }
-        let follow = |target: &mut Target| -> kcf_track::Result<()> {
-            target.last = target.tracker.update(frame)?;
-            Ok(())
-        };
-        match &self.pool {
-            Some((_, pool)) if self.targets.len() > 1 => {
-                let targets: Vec<&mut Target> = self.targets.values_mut().collect();
-                pool.install(|| targets.into_par_iter().try_for_each(follow))
-            }
-            _ => self.targets.values_mut().try_for_each(follow),
-        }
+        let Self { session, position, pool, .. } = self;
+        let mut feed = || session.feed(*position + 1, frame).map(drop).map_err(Cause::into_error);
+        match pool {
+            Some((_, pool)) => pool.install(feed),
+            None => feed(),
+        }?;
+        self.position += 1;
+        Ok(())
+    }
+
+    fn detect(&mut self, at: Option<usize>, detections: &[Detection]) -> kcf_track::Result<()> {
+        let found = self.session.detect(at.unwrap_or(self.position), detections)?;
+        (self.detected, self.refused) = (found.ids, found.refused.into_iter().collect());
+        Ok(())
     }
 
     /// Starts the threads unless this process has them.
@@ -111,15 +113,22 @@ impl Inner {
     }
 }
 
+/// The estimate of a target that has not ended. Raises KeyError for an unknown id.
+fn last(inner: &Inner, id: usize) -> PyResult<kcf_track::Estimate> {
+    let shown = inner.session.ids().any(|known| known == id);
+    inner.session.last(id).filter(|_| shown).ok_or_else(|| PyKeyError::new_err(id))
+}
+
 #[pymethods]
 impl MultiTracker {
     #[new]
-    #[pyo3(signature = (preset = "robust", *, order = "bgr", threads = None, **settings))]
+    #[pyo3(signature = (preset = "robust", *, order = "bgr", threads = None, detections = None, **settings))]
     fn new(
         py: Python<'_>,
         preset: &str,
         order: &str,
         threads: Option<UInt>,
+        detections: Option<&Bound<'_, PyDict>>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let resolved = settings::resolve(py, preset, settings)?;
@@ -127,24 +136,36 @@ impl MultiTracker {
             Some(threads) => threads.threads(py, "threads")?,
             None => std::thread::available_parallelism().map_or(1, |threads| usize::from(threads).min(MAX_THREADS)),
         };
-        let inner = Mutex::new(Inner { next: 1, ..Inner::default() });
-        Ok(Self { resolved, order: order_of(py, order)?, threads, inner })
+        let mut params = DetectionParams::default();
+        for (name, value) in detections.into_iter().flatten() {
+            params.change(&name.extract::<String>()?, &value.str()?.to_string()).or_raise(py)?;
+        }
+        let mut session = Session::default();
+        session.parallel(threads > 1);
+        let mut inner = Inner::new(session, 0, false);
+        if detections.is_some() {
+            inner.expect(&resolved, &params).or_raise(py)?;
+        }
+        Ok(Self { resolved, order: order_of(py, order)?, threads, detections: params, inner: Mutex::new(inner) })
     }
 
-    /// Learns a target in ``box`` of ``frame`` and gives its id: ``id``, or the next free number. It replaces a target
-    /// with that id. Keywords and ``preset`` are settings of this target alone.
+    /// Learns a target in ``box`` of ``frame`` and gives its id: ``id``, or the next number that no target has had. It
+    /// replaces a target with that id. Keywords and ``preset`` are settings of this target alone. ``format`` says whether
+    /// the numbers are left, top, width, height (``xywh``), or left, top, right, bottom (``xyxy``).
     ///
     /// Raises what ``Tracker.init`` raises, and FrameError for a frame of another size than that of the other targets.
-    #[pyo3(signature = (frame, r#box, *, id = None, preset = None, **settings))]
+    #[pyo3(signature = (frame, r#box, *, id = None, format = "xywh", preset = None, **settings))]
+    #[expect(clippy::too_many_arguments, reason = "keywords")]
     fn add(
         &self,
         py: Python<'_>,
         frame: &Bound<'_, PyAny>,
         r#box: &Bound<'_, PyAny>,
         id: Option<UInt>,
+        format: &str,
         preset: Option<&str>,
         settings: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<u64> {
+    ) -> PyResult<usize> {
         let id = id.map(|id| id.named(py, "id", "must be a 64-bit non-negative integer")).transpose()?;
         let params = match preset {
             None => settings::change(py, self.resolved.params.clone(), settings)?,
@@ -152,38 +173,132 @@ impl MultiTracker {
         };
         let tracker = kcf_track::Tracker::new(params).or_raise(py)?;
         let pixels = Pixels::of(frame, self.order)?;
-        let (frame, bbox) = (pixels.frame()?, read_box(r#box)?);
+        let (frame, bbox) = (pixels.frame()?, read_box_as(r#box, format)?);
         warn_of_small(py, &frame, bbox)?;
         let mut held = self.lock()?;
         let inner = &mut *held;
-        let id = id.unwrap_or_else(|| inner.free());
-        py.detach(|| inner.add(tracker, id, frame, bbox)).or_raise(py)?;
+        let id = id.unwrap_or(inner.session.next_id());
+        py.detach(|| inner.session.learn(id, tracker, inner.position, frame, bbox)).or_raise(py)?;
         Ok(id)
     }
 
     /// Finds all targets in the next frame: a dict of ``ok, (left, top, width, height)`` by id.
     ///
-    /// Raises NotInitializedError without a target, FrameError for a frame of another size than the first one, which
-    /// changes nothing.
-    fn update(&self, py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<BTreeMap<u64, (bool, Box4)>> {
+    /// ``detections`` are the boxes of a detector, which begin, correct and end targets: an array or a list of rows of four
+    /// numbers in ``format``, a score and a class, ``supervision.Detections``, or what ultralytics returns. An empty list
+    /// says that nothing was found; None, that the detector did not look. ``at`` is the ``position`` of their frame, if
+    /// that is not this one; ``MultiTracker(detections={})`` keeps the frames for such that come late. ``detected`` and
+    /// ``refused`` say what became of them.
+    ///
+    /// Raises NotInitializedError without a target, unless there are detections, FrameError for a frame of another size
+    /// than the first one, which changes nothing, and SettingError for detections of a frame that has not come or is no
+    /// longer kept; the targets have seen the frame then.
+    #[pyo3(signature = (frame, detections = None, at = None, *, format = "xywh"))]
+    fn update(
+        &self,
+        py: Python<'_>,
+        frame: &Bound<'_, PyAny>,
+        detections: Option<&Bound<'_, PyAny>>,
+        at: Option<UInt>,
+        format: &str,
+    ) -> PyResult<BTreeMap<usize, (bool, Box4)>> {
+        let at = at.map(|at| at.named(py, "at", "must be the position of a frame, from 1")).transpose()?;
+        let detections = detections.map(|given| detections_of(given, format)).transpose()?;
         let pixels = Pixels::of(frame, self.order)?;
         let frame = pixels.frame()?;
         let mut held = self.lock()?;
         let inner = &mut *held;
-        if inner.targets.is_empty() {
+        if detections.is_some() {
+            inner.expect(&self.resolved, &self.detections).or_raise(py)?;
+        }
+        if inner.session.ids().next().is_none() && !inner.detects {
             let message = "there are no targets yet: call `add` with a frame and a box before `update`";
             return Err(exception(py, "NotInitializedError", message.into()));
         }
         inner.start(py, self.threads)?;
-        py.detach(|| inner.update(frame)).or_raise(py)?;
-        let result = |target: &Target| (is_seen(target.last.state), box4(target.last.bbox));
-        Ok(inner.targets.iter().map(|(id, target)| (*id, result(target))).collect())
+        (inner.detected, inner.refused) = Default::default();
+        py.detach(|| {
+            inner.update(frame)?;
+            detections.map_or(Ok(()), |detections| inner.detect(at, &detections))
+        })
+        .or_raise(py)?;
+        let result = |id| Some((id, inner.session.last(id)?));
+        let result = inner.session.ids().filter_map(result);
+        Ok(result.map(|(id, last)| (id, (is_seen(last.state), box4(last.bbox)))).collect())
+    }
+
+    /// Corrects the place and the size of a target by a box of the last frame, or of the one ``at`` a ``position``, without
+    /// learning anew. ``noise`` is the standard deviation of its sides in pixels. The box counts the more, the less noise it
+    /// has and the less sure the tracker is.
+    ///
+    /// Raises SettingError for an unknown target and a frame that is not kept, BoxError for a box where none can be.
+    #[pyo3(signature = (id, r#box, *, noise = None, at = None, format = "xywh"))]
+    fn adjust(
+        &self,
+        py: Python<'_>,
+        id: usize,
+        r#box: &Bound<'_, PyAny>,
+        noise: Option<f64>,
+        at: Option<usize>,
+        format: &str,
+    ) -> PyResult<Box4> {
+        let bbox = read_box_as(r#box, format)?;
+        Ok(box4(self.lock()?.session.adjust(id, at, bbox, noise).or_raise(py)?.bbox))
     }
 
     /// Removes a target. Raises KeyError for an unknown id.
     fn remove(&self, id: &Bound<'_, PyAny>) -> PyResult<()> {
         let key = key(id)?;
-        self.lock()?.targets.remove(&key).map(drop).ok_or_else(|| PyKeyError::new_err(key))
+        let mut held = self.lock()?;
+        last(&held, key)?;
+        held.session.drop_target(key);
+        Ok(())
+    }
+
+    /// The targets that there are, with ``ids``, ``xyxy``, ``states``, ``confidence``, ``classes`` and
+    /// ``to_supervision()``.
+    #[getter]
+    fn tracks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let held = self.lock()?;
+        let all = held.session.ids().filter_map(|id| Some((id, Estimate(held.session.last(id)?))));
+        let all: Vec<_> = all.map(|(id, estimate)| (id, estimate, held.session.class(id))).collect();
+        py.import("kcf_track._tracks")?.getattr("Tracks")?.call_method1("of", (all,))
+    }
+
+    /// The number of the last frame, from 1; 0 before the first.
+    #[getter]
+    fn position(&self) -> PyResult<usize> {
+        Ok(self.lock()?.position)
+    }
+
+    /// The target of each of the last detections; None for one that is not used. It may not be confirmed yet.
+    #[getter]
+    fn detected(&self) -> PyResult<Vec<Option<usize>>> {
+        Ok(self.lock()?.detected.clone())
+    }
+
+    /// Why some of the last detections are not understood, by their places.
+    #[getter]
+    fn refused(&self) -> PyResult<BTreeMap<usize, String>> {
+        Ok(self.lock()?.refused.clone())
+    }
+
+    /// An independent copy with the same models.
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        let held = self.lock()?;
+        let inner = &*held;
+        let session = py.detach(|| inner.session.clone());
+        let inner = Mutex::new(Inner::new(session, inner.position, inner.detects));
+        let (resolved, detections) = (self.resolved.clone(), self.detections.clone());
+        Ok(Self { resolved, order: self.order, threads: self.threads, detections, inner })
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.copy(py)
     }
 
     /// Whether targets without settings of their own use colours; otherwise they use gray values alone.
@@ -200,20 +315,26 @@ impl MultiTracker {
 
     /// The ids of the targets, ascending.
     #[getter]
-    fn ids(&self) -> PyResult<Vec<u64>> {
-        Ok(self.lock()?.targets.keys().copied().collect())
+    fn ids(&self) -> PyResult<Vec<usize>> {
+        Ok(self.lock()?.session.ids().collect())
+    }
+
+    /// The ids and the last estimates, by ascending id.
+    fn items(&self) -> PyResult<Vec<(usize, Estimate)>> {
+        let held = self.lock()?;
+        Ok(held.session.ids().filter_map(|id| Some((id, Estimate(held.session.last(id)?)))).collect())
     }
 
     /// The last estimate of a target. Raises KeyError for an unknown id.
     fn __getitem__(&self, id: &Bound<'_, PyAny>) -> PyResult<Estimate> {
         let (key, held) = (key(id)?, self.lock()?);
-        held.targets.get(&key).map(|target| Estimate(target.last)).ok_or_else(|| PyKeyError::new_err(key))
+        last(&held, key).map(Estimate)
     }
 
     /// Whether a target has that id.
     fn __contains__(&self, id: &Bound<'_, PyAny>) -> PyResult<bool> {
         let held = self.lock()?;
-        Ok(id.extract::<u64>().is_ok_and(|id| held.targets.contains_key(&id)))
+        Ok(id.extract::<usize>().is_ok_and(|id| last(&held, id).is_ok()))
     }
 
     /// The ids, ascending.
@@ -222,19 +343,26 @@ impl MultiTracker {
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        Ok(self.lock()?.targets.len())
+        Ok(self.lock()?.session.ids().count())
     }
 
     fn __repr__(&self) -> PyResult<String> {
-        Ok(format!("<kcf_track.MultiTracker {}: {} targets>", self.resolved.preset, self.lock()?.targets.len()))
+        Ok(format!("<kcf_track.MultiTracker {}: {} targets>", self.resolved.preset, self.__len__()?))
     }
 }
 
+/// Detections as rows of left, top, width, height, score and class.
+fn detections_of(given: &Bound<'_, PyAny>, format: &str) -> PyResult<Vec<Detection>> {
+    let rows = given.py().import("kcf_track._tracks")?.getattr("rows_of")?.call1((given, format))?;
+    let rows: Vec<([f64; 4], f64, Option<String>)> = rows.extract()?;
+    Ok(rows.into_iter().map(|(bbox, score, class)| Detection { bbox: bbox.into(), score, class }).collect())
+}
+
 /// An id; a `KeyError` for an integer that no target can have.
-fn key(id: &Bound<'_, PyAny>) -> PyResult<u64> {
+fn key(id: &Bound<'_, PyAny>) -> PyResult<usize> {
     let none = |error: PyErr| match error.is_instance_of::<PyOverflowError>(id.py()) {
         true => PyKeyError::new_err(id.clone().unbind()),
         false => error,
     };
-    id.extract::<u64>().map_err(none)
+    id.extract::<usize>().map_err(none)
 }

@@ -74,8 +74,8 @@ impl Tracker {
         Self::of(py, resolved, order_of(py, order)?)
     }
 
-    /// Learns the target in ``box`` (left, top, width, height; it may reach over the border), in place of an earlier
-    /// one.
+    /// Learns the target in ``box`` (left, top, width, height, or two corners with ``format="xyxy"``; it may reach over
+    /// the border), in place of an earlier one.
     ///
     /// Raises BoxError for a box that cannot be tracked, FrameError for a wrong shape, TypeError for another dtype than
     /// uint8. An error keeps the earlier target.
@@ -87,10 +87,16 @@ impl Tracker {
     ///     >>> tracker.init(frame, (20, 10, 16, 16))
     ///     >>> tracker.box
     ///     (20.0, 10.0, 16.0, 16.0)
-    #[pyo3(signature = (frame, r#box))]
-    fn init(&self, py: Python<'_>, frame: &Bound<'_, PyAny>, r#box: &Bound<'_, PyAny>) -> PyResult<()> {
+    #[pyo3(signature = (frame, r#box, *, format = "xywh"))]
+    fn init(
+        &self,
+        py: Python<'_>,
+        frame: &Bound<'_, PyAny>,
+        r#box: &Bound<'_, PyAny>,
+        format: &str,
+    ) -> PyResult<()> {
         let pixels = Pixels::of(frame, self.order)?;
-        let (frame, bbox) = (pixels.frame()?, read_box(r#box)?);
+        let (frame, bbox) = (pixels.frame()?, read_box_as(r#box, format)?);
         warn_of_small(py, &frame, bbox)?;
         let mut held = self.lock()?;
         let inner = &mut *held;
@@ -122,6 +128,19 @@ impl Tracker {
         let estimate = py.detach(|| inner.update(frame)).or_raise(py)?;
         self.keep(estimate);
         Ok((is_seen(estimate.state), box4(estimate.bbox)))
+    }
+
+    /// Corrects the place and the size in the last frame by a box from elsewhere, as a detector's, without learning anew, and
+    /// gives the new box. ``noise`` is the standard deviation of its sides in pixels. The box counts the more, the less noise
+    /// it has, the less sure the tracker is, and the longer ago the last correction is.
+    ///
+    /// Raises NotInitializedError before ``init``, BoxError for a box where no target can be.
+    #[pyo3(signature = (r#box, noise, *, format = "xywh"))]
+    fn adjust(&self, py: Python<'_>, r#box: &Bound<'_, PyAny>, noise: f64, format: &str) -> PyResult<Box4> {
+        let bbox = read_box_as(r#box, format)?;
+        let estimate = self.lock()?.adjust(bbox, noise).or_raise(py)?;
+        self.keep(estimate);
+        Ok(box4(estimate.bbox))
     }
 
     /// The estimate of the last frame; None before ``init``.
@@ -265,6 +284,19 @@ pub fn read_box(given: &Bound<'_, PyAny>) -> PyResult<BBox> {
             let message = format!("a box is four numbers (left, top, width, height), not {}", numbers.len());
             Err(exception(given.py(), "BoxError", message))
         }
+    }
+}
+
+/// Four numbers as a box: left, top, width, height (`xywh`), or left, top, right, bottom (`xyxy`).
+///
+/// # Errors
+/// Those of [`read_box`], and `SettingError` for another format.
+pub fn read_box_as(given: &Bound<'_, PyAny>, format: &str) -> PyResult<BBox> {
+    let bbox = read_box(given)?;
+    match format {
+        "xywh" => Ok(bbox),
+        "xyxy" => Ok(BBox::new(bbox.x, bbox.y, bbox.w - bbox.x, bbox.h - bbox.y)),
+        other => Err(exception(given.py(), "SettingError", format!("format {other}: must be xywh or xyxy"))),
     }
 }
 

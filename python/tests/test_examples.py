@@ -6,6 +6,8 @@ import importlib.util
 import json
 import subprocess
 import sys
+import time
+import types
 
 import kcf_track
 import numpy as np
@@ -38,6 +40,19 @@ def test_the_opencv_loop_runs(noise, monkeypatch):
     found = load("opencv_swap").follow(Video(), (60, 40, 30, 24), kcf_track.Tracker("paper"))
     expected = [step.box for step in kcf_track.track(frames, (60, 40, 30, 24), preset="paper")]
     assert found == expected
+
+
+def test_a_camera_loop_follows_what_a_late_detector_finds(noise):
+    frames = iter(moving(noise, 12))
+    camera = types.SimpleNamespace(read=lambda: (True, frame) if (frame := next(frames, None)) is not None else (False, None))
+    found, targets = [], kcf_track.MultiTracker("paper", detections={"confirm": 1})
+
+    def show(frame, tracks):
+        found.append(tracks.boxes)
+        time.sleep(0.05)
+
+    load("camera_detector").follow(camera, lambda frame: [(60, 40, 30, 24)], show, targets)
+    assert len(found) == 12 and any(found)
 
 
 def test_annotations_have_the_boxes_of_the_tracker(demo, tmp_path):

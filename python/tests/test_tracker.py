@@ -7,12 +7,14 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from types import SimpleNamespace
 
 import kcf_track
 import numpy as np
 import pytest
 from conftest import moving
 from kcf_track import MultiTracker, Tracker
+from kcf_track._tracks import rows_of
 
 BOX = (60, 40, 30, 24)
 PRESETS = [name for name in kcf_track.presets() if name != "expert"]
@@ -181,6 +183,79 @@ def test_several_targets_get_the_boxes_of_single_trackers(noise):
         targets.remove(2)
     with pytest.raises(KeyError):
         targets[2]
+
+
+def test_detections_begin_correct_and_end_targets(noise):
+    frames = moving(noise, 30)
+    targets = MultiTracker("fast", detections={"patience": 2})
+    for index, frame in enumerate(frames):
+        box = (60 + 3 * index, 40, 30, 24)
+        found = targets.update(frame, [(*box, 0.9, "car")] if index % 4 == 0 and index < 20 else None)
+        assert len(found) == (index >= 4) and all(abs(left - box[0]) < 3 for _, (left, *_) in found.values()), index
+    assert targets.ids == [1] and targets.tracks.classes == ["car"] and targets.tracks.xyxy.shape == (1, 4)
+    copied = targets.copy()
+    assert [(id, estimate.box) for id, estimate in targets.items()] == [(1, copied[1].box)]
+    # A box of four frames ago is compared with where the target was then.
+    targets.update(frames[-1], [(60 + 3 * 26, 40, 30, 24)], at=targets.position - 2)
+    assert targets.detected == [1] and abs(targets[1].box[0] - copied[1].box[0]) < 4
+    for _ in range(8):
+        targets.update(frames[-1], [])
+    assert targets.ids == [] and copied.ids == [1]
+    with pytest.raises(KeyError):
+        targets[1]
+    targets.update(frames[-1], [(20, 20, 24, 24, 7), (20, 20, float("nan"), 24), (1, 1, 20, 20)])
+    assert targets.detected == [None, None, 2] and list(targets.refused) == [0, 1]
+    for wrong in (targets.position + 9, 1 - 1):
+        with pytest.raises(kcf_track.SettingError, match="frame"):
+            targets.update(frames[-1], [], at=wrong)
+    with pytest.raises(kcf_track.SettingError, match="1 to 100"):
+        MultiTracker(detections={"confirm": 0})
+
+
+def test_detections_of_other_libraries_are_read():
+    corners = np.array([[10.0, 20, 40, 60], [1, 2, 3, 4]])
+    rows = [([10.0, 20.0, 30.0, 40.0], 0.5, "car"), ([1.0, 2.0, 2.0, 2.0], 0.25, "dog")]
+
+    class Tensor:
+        """An array of torch."""
+
+        def __init__(self, values):
+            self.values = values
+
+        def cpu(self):
+            return np.array(self.values)
+
+    boxes = SimpleNamespace(xyxy=Tensor(corners), conf=Tensor([0.5, 0.25]), cls=Tensor([2.0, 5.0]))
+    result = SimpleNamespace(boxes=boxes, names={2: "car", 5: "dog"})
+    supervised = SimpleNamespace(
+        xyxy=corners, confidence=np.array([0.5, 0.25]), class_id=np.array([2, 5]), data={"class_name": ["car", "dog"]}
+    )
+    assert rows_of(result) == rows_of([result]) == rows_of(supervised) == rows
+    plain = np.hstack([corners, [[0.5], [0.25]]])
+    assert rows_of(plain, "xyxy") == [(box, score, None) for box, score, _ in rows]
+    assert rows_of([{"bbox": [10, 20, 30, 40], "score": 0.5, "class": "car"}]) == rows[:1]
+    assert rows_of(np.empty((0, 5))) == [] and rows_of([(1, 2, 3, 4, 0.5, 7)])[0][2] == "7"
+    with pytest.raises(kcf_track.BoxError):
+        rows_of([(1, 2, 3)])
+    with pytest.raises(kcf_track.SettingError):
+        rows_of([], "xxyy")
+
+
+def test_a_correction_stays_and_corners_are_a_format(noise):
+    frames = moving(noise, 8)
+    one, targets = Tracker("fast"), MultiTracker("fast")
+    one.init(frames[0], (60, 40, 90, 64), format="xyxy")
+    targets.add(frames[0], (60, 40, 90, 64), format="xyxy")
+    assert one.box == targets[1].box == (60, 40, 30, 24)
+    assert one.adjust((64, 40, 30, 24), 0) == targets.adjust(1, (64, 40, 30, 24), noise=0) == (64, 40, 30, 24)
+    for index, frame in enumerate(frames[1:], 1):
+        assert abs(one.update(frame)[1][0] - 64 - 3 * index) < 2
+    with pytest.raises(kcf_track.BoxError):
+        one.adjust((64, 40, 30, 24), -1)
+    with pytest.raises(kcf_track.SettingError):
+        targets.adjust(7, (64, 40, 30, 24))
+    with pytest.raises(kcf_track.NotInitializedError):
+        Tracker().adjust((64, 40, 30, 24), 1)
 
 
 def test_settings_are_keywords_paths_and_machines():

@@ -293,6 +293,25 @@ pub unsafe extern "C" fn kcf_update(tracker: *mut Tracker, frame: *const Frame, 
     })
 }
 
+/// Corrects the place and the size of the target in the last frame by a box from elsewhere, as a detector's, without
+/// learning anew. `noise` is the standard deviation of its sides in pixels: the box counts the more, the less noise it has
+/// and the less sure the tracker is. `estimate` may be null; else it gets the corrected box.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kcf_adjust(tracker: *mut Tracker, bbox: Box4, noise: f64, estimate: *mut Estimate) -> Status {
+    status_of(|| {
+        // SAFETY: as the caller vouches.
+        let tracker = unsafe { &mut *checked(tracker, "tracker")? };
+        let wanted = if estimate.is_null() { None } else { Some(checked(estimate, "estimate")?) };
+        let inner = tracker.inner.as_mut().ok_or(Error::NotInitialized)?;
+        let adjusted = inner.adjust(BBox::new(bbox.x, bbox.y, bbox.w, bbox.h), noise)?;
+        if let Some(estimate) = wanted {
+            // SAFETY: as the caller vouches.
+            unsafe { estimate.write(adjusted.into()) };
+        }
+        Ok(())
+    })
+}
+
 /// Frees a tracker and sets the pointer to null, so that a second call does nothing and other calls refuse it. Copies
 /// of the pointer must not be used any more.
 #[unsafe(no_mangle)]

@@ -6,26 +6,62 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use serde::Serialize;
+use serde_json::Value;
+
 use super::Failure;
 use crate::bbox::BBox;
 use crate::cancel::{CancelToken, spawn};
 use crate::export::TargetRecord;
-use crate::frame::Frame;
 use crate::media::{Item, is_pipe};
-use crate::run::{Command, Follower, MAX_TARGETS, Pilot, Session, word};
-use crate::tracker::check_start;
+use crate::run::{Command, MAX_TARGETS, Request, Session, word};
+use crate::tracker::{Tracker, check_start};
 
 /// Bytes of the longest line; a longer one is refused.
-const MAX_LINE: u64 = 4096;
+const MAX_LINE: u64 = 256 << 10;
 
 /// Lines that wait for the next frame; more wait in the pipe.
-const MAX_WAITING: usize = 10_000;
+const MAX_WAITING: usize = 1000;
 
 /// Maximum number of refusals that are printed per frame; the rest are counted.
 const MAX_REFUSALS: usize = 5;
 
-/// The number of a line, and its command or why it is refused.
-type Line = (u64, Result<Command, String>);
+/// Why a box is not used that is followed by another one.
+const SUPERSEDED: &str = "a later box of this frame counts";
+
+/// The number of a line, and what it says.
+type Line = (u64, Request);
+
+/// What became of a line: a row in the stream of rows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// The command's word; empty of a line that is none.
+    answer: String,
+    /// The number of the line.
+    line: u64,
+    /// What the line has under this name.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    tag: Value,
+    /// The frame in which it takes effect.
+    index: usize,
+    accepted: bool,
+    /// The target; of detections one for each box, null for a box that is not used.
+    ids: Vec<Option<usize>>,
+    /// Why it is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// Boxes that are refused, by their places from 0, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    refused: Vec<(usize, String)>,
+}
+
+impl Answer {
+    fn new(line: u64, request: &Request, index: usize, done: Result<Vec<Option<usize>>, String>) -> Self {
+        let (answer, tag) = (request.word.clone(), request.tag.clone());
+        let (accepted, reason) = (done.is_ok(), done.as_ref().err().cloned());
+        Self { answer, line, tag, index, accepted, ids: done.unwrap_or_default(), reason, refused: Vec::new() }
+    }
+}
 
 /// Where commands come from.
 pub type Input = Box<dyn BufRead + Send>;
@@ -48,11 +84,12 @@ pub fn open(path: &Path) -> Result<Input, Failure> {
 #[derive(Debug)]
 pub struct Control {
     lines: Receiver<Line>,
-    /// What follows a new target.
-    pilot: Pilot,
-    /// What was refused since it was told, and how much more.
-    refusals: Vec<String>,
-    more: u64,
+    /// A copy follows each new target.
+    tracker: Tracker,
+    /// Commands about what the targets see in this frame.
+    later: Vec<Line>,
+    /// What became of the lines since it was told.
+    answers: Vec<Answer>,
     /// Boxes that were tried in this frame, which takes time.
     tries: usize,
 }
@@ -62,121 +99,167 @@ impl Control {
     ///
     /// # Errors
     /// [`Error`](crate::Error) of the system if there can be no thread.
-    pub fn start(input: Input, pilot: Pilot, quit: CancelToken) -> Result<Self, Failure> {
+    pub fn start(input: Input, tracker: Tracker, quit: CancelToken) -> Result<Self, Failure> {
         let (sender, lines) = sync_channel(MAX_WAITING);
         let read = move || read_lines(input, &sender, &quit);
         spawn("commands", read)?;
-        Ok(Self { lines, pilot, refusals: Vec::new(), more: 0, tries: 0 })
+        Ok(Self::of(lines, tracker))
+    }
+
+    fn of(lines: Receiver<Line>, tracker: Tracker) -> Self {
+        Self { lines, tracker, later: Vec::new(), answers: Vec::new(), tries: 0 }
     }
 
     /// Applies the commands that have come to the frame `item`, which the targets are about to see. `targets` are all
-    /// targets of the session, in its order.
-    pub fn apply(&mut self, session: &mut Session<Pilot>, item: &Item, targets: &mut Vec<TargetRecord>) {
+    /// targets of the run.
+    pub fn apply(&mut self, session: &mut Session<Tracker>, item: &Item, targets: &mut Vec<TargetRecord>) {
         // A box needs pixels: commands wait for a frame that can be read.
-        let Ok(frame) = &item.frame else { return };
-        let size = frame.as_frame().size();
+        if item.frame.is_err() {
+            return;
+        }
         let waiting: Vec<Line> = self.lines.try_iter().take(MAX_WAITING).collect();
-        let mut boxes: BTreeMap<u32, Vec<(u64, BBox)>> = BTreeMap::new();
+        let mut boxes: BTreeMap<u32, Vec<(u64, Request, BBox)>> = BTreeMap::new();
         self.tries = 0;
-        for (number, command) in waiting {
-            let done = command.and_then(|command| {
-                let checked = command.bbox().map_or(Ok(()), |bbox| check_start(size, bbox));
-                checked.map_err(|error| error.to_string()).and(Ok(command))
-            });
-            let done = done.and_then(|command| match command {
-                Command::Add { id, position: None, bbox, name, class } => {
-                    self.add(session, targets, id, item.position, &frame.as_frame(), bbox)?;
-                    if let Some(added) = targets.last_mut() {
-                        (added.name, added.class) = (word(name), word(class));
+        for (line, request) in waiting {
+            let done = match &request.command {
+                Ok(Command::Detect { .. } | Command::Adjust { .. }) => {
+                    self.later.push((line, request));
+                    continue;
+                }
+                Ok(Command::Give { target, position: None, bbox }) => {
+                    match find(session, *target).and_then(|_| check_box(item, *bbox)) {
+                        Ok(()) => {
+                            boxes.entry(*target).or_default().push((line, request.clone(), *bbox));
+                            continue;
+                        }
+                        Err(reason) => Err(reason),
                     }
-                    Ok(())
                 }
-                Command::Give { target, position: None, bbox } => find(session, targets, target).map(|_| {
-                    boxes.entry(target).or_default().push((number, bbox));
-                }),
-                Command::End { target, position: None } => find(session, targets, target).map(|at| {
-                    session.drop_target(at);
-                    targets[at].end(item.position);
-                }),
-                Command::Add { .. } | Command::Give { .. } | Command::End { .. } => {
-                    Err("a run has no \"position\": its commands hold for the next frame".into())
-                }
-                _ => Err("this is a command of the page, not of a run".into()),
-            });
-            self.refuse(number, done.err());
+                Ok(command) => self.carry_out(session, item, targets, command).map(|id| vec![Some(id)]),
+                Err(reason) => Err(reason.clone()),
+            };
+            self.answers.push(Answer::new(line, &request, item.position, done));
         }
         // Of several boxes for a target the last one that can be learned counts.
         for (target, boxes) in boxes {
-            let Ok(at) = find(session, targets, target) else { continue };
-            for (number, bbox) in boxes.into_iter().rev() {
-                if let Err(reason) = self.try_box(&frame.as_frame(), bbox) {
-                    self.refuse(number, Some(reason));
-                    continue;
+            let mut given = false;
+            for (line, request, bbox) in boxes.into_iter().rev() {
+                let done = match given {
+                    true => Err(SUPERSEDED.into()),
+                    false => find(session, target).and_then(|id| self.learn(session, id, item, bbox)),
+                };
+                if done.is_ok()
+                    && let Some(record) = targets.iter_mut().find(|record| record.id == target)
+                {
+                    record.give(item.position, bbox);
+                    given = true;
                 }
-                session.give(at, item.position, Some(bbox));
-                targets[at].give(item.position, bbox);
-                break;
+                self.answers.push(Answer::new(line, &request, item.position, done.map(|id| vec![Some(id)])));
             }
         }
     }
 
-    /// Whether a target can be learned in this box: one that the session cannot learn would end the run.
-    fn try_box(&mut self, frame: &Frame<'_>, bbox: BBox) -> Result<(), String> {
+    /// Adds or ends a target; returns its id.
+    fn carry_out(
+        &mut self,
+        session: &mut Session<Tracker>,
+        item: &Item,
+        targets: &mut Vec<TargetRecord>,
+        command: &Command,
+    ) -> Result<usize, String> {
+        match command {
+            Command::Add { id, position: None, bbox, name, class } => {
+                check_box(item, *bbox)?;
+                let alive = session.ids().count();
+                if alive >= MAX_TARGETS {
+                    return Err(format!("there are {alive} targets, of at most {MAX_TARGETS}: end one first"));
+                }
+                let id = id.or(u32::try_from(session.next_id()).ok()).ok_or("there is no higher id: give one")?;
+                if targets.iter().any(|target| target.id == id) || find(session, id).is_ok() {
+                    return Err(format!("there is or was a target {id} already"));
+                }
+                self.learn(session, id as usize, item, *bbox)?;
+                let record = TargetRecord::new(id, item.position, *bbox);
+                targets.push(TargetRecord { name: word(name.clone()), class: word(class.clone()), ..record });
+                Ok(id as usize)
+            }
+            Command::End { target, position: None } => {
+                let id = find(session, *target)?;
+                session.drop_target(id);
+                if let Some(record) = targets.iter_mut().find(|record| record.id == *target) {
+                    record.end(item.position);
+                }
+                Ok(id)
+            }
+            Command::Add { .. } | Command::Give { .. } | Command::End { .. } => {
+                Err("a run has no \"position\": its commands hold for the next frame".into())
+            }
+            _ => Err("this is a command of the page, not of a run".into()),
+        }
+    }
+
+    /// Learns a target in a box, if there is time; returns its id.
+    fn learn(&mut self, session: &mut Session<Tracker>, id: usize, item: &Item, bbox: BBox) -> Result<usize, String> {
         self.tries += 1;
         if self.tries > MAX_TARGETS {
             return Err(format!("{MAX_TARGETS} boxes were tried in this frame: give it to the next one"));
         }
-        self.pilot.clone().init(frame, bbox).map(drop).map_err(|error| error.to_string())
+        let frame = item.frame.as_ref().map_err(ToString::to_string)?;
+        let learned = session.learn(id, self.tracker.clone(), item.position, frame, bbox);
+        learned.map(|_| id).map_err(|error| error.to_string())
     }
 
-    fn refuse(&mut self, number: u64, reason: Option<String>) {
-        match reason {
-            Some(reason) if self.refusals.len() < MAX_REFUSALS => {
-                self.refusals.push(format!("command {number}: {reason}"));
-            }
-            Some(_) => self.more += 1,
-            None => {}
+    /// Applies detections and adjustments, once the targets have seen the frame `item`.
+    pub fn apply_later(&mut self, session: &mut Session<Tracker>, item: &Item) {
+        for (line, request) in std::mem::take(&mut self.later) {
+            let mut refused = Vec::new();
+            let done = match &request.command {
+                Ok(Command::Detect { frame, boxes }) => {
+                    session.detect(frame.unwrap_or(item.position), boxes).map(|detected| {
+                        refused = detected.refused;
+                        detected.ids
+                    })
+                }
+                Ok(Command::Adjust { target, frame, bbox, noise }) => {
+                    let adjusted = session.adjust(*target as usize, *frame, *bbox, *noise);
+                    adjusted.map(|_| vec![Some(*target as usize)])
+                }
+                _ => continue,
+            };
+            let done = done.map_err(|error| error.to_string());
+            self.answers.push(Answer { refused, ..Answer::new(line, &request, item.position, done) });
         }
     }
 
-    /// Refusals since the last call.
-    pub fn refusals(&mut self) -> Vec<String> {
-        let mut refusals = std::mem::take(&mut self.refusals);
-        if self.more > 0 {
-            refusals.push(format!("{} more commands were refused", std::mem::take(&mut self.more)));
-        }
-        refusals
-    }
-
-    fn add(
-        &mut self,
-        session: &mut Session<Pilot>,
-        targets: &mut Vec<TargetRecord>,
-        id: Option<u32>,
-        start: usize,
-        frame: &Frame<'_>,
-        bbox: BBox,
-    ) -> Result<(), String> {
-        let alive = (0..targets.len()).filter(|&target| session.follower(target).is_some()).count();
-        if alive >= MAX_TARGETS {
-            return Err(format!("there are {alive} targets, of at most {MAX_TARGETS}: end one first"));
-        }
-        let highest = targets.iter().map(|target| target.id).max().unwrap_or(0);
-        let id = id.or(highest.checked_add(1)).ok_or("there is no higher id: give one")?;
-        if targets.iter().any(|target| target.id == id) {
-            return Err(format!("there is or was a target {id} already"));
-        }
-        self.try_box(frame, bbox)?;
-        session.add(self.pilot.clone(), start, bbox);
-        targets.push(TargetRecord::new(id, start, bbox));
-        Ok(())
+    /// The answers since the last call.
+    pub fn answers(&mut self) -> Vec<Answer> {
+        std::mem::take(&mut self.answers)
     }
 }
 
-/// The number of a target that has not ended.
-fn find(session: &Session<Pilot>, targets: &[TargetRecord], id: u32) -> Result<usize, String> {
-    let place = targets.iter().position(|target| target.id == id);
-    place.filter(|&at| session.follower(at).is_some()).ok_or_else(|| format!("there is no target {id}"))
+/// What of these answers is said to a person.
+pub fn warnings(answers: &[Answer]) -> Vec<String> {
+    let refused = |answer: &Answer| {
+        let reason = answer.reason.as_ref().filter(|reason| *reason != SUPERSEDED)?;
+        Some(format!("command {}: {reason}", answer.line))
+    };
+    let mut all: Vec<_> = answers.iter().filter_map(refused).collect();
+    let more = all.len().saturating_sub(MAX_REFUSALS);
+    all.truncate(MAX_REFUSALS);
+    all.extend((more > 0).then(|| format!("{more} more commands were refused")));
+    all
+}
+
+/// Whether a target can be in this box of a frame.
+fn check_box(item: &Item, bbox: BBox) -> Result<(), String> {
+    let frame = item.frame.as_ref().map_err(ToString::to_string)?;
+    check_start(frame.as_frame().size(), bbox).map_err(|error| error.to_string())
+}
+
+/// The id of a target that has not ended.
+fn find(session: &Session<Tracker>, id: u32) -> Result<usize, String> {
+    let known = session.ids().find(|known| *known == id as usize);
+    known.ok_or_else(|| format!("there is no target {id}"))
 }
 
 /// Reads lines until the end, `quit`, or the end of the run.
@@ -188,18 +271,18 @@ fn read_lines(mut input: impl BufRead, lines: &SyncSender<Line>, quit: &CancelTo
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        let command = if line.len() as u64 == MAX_LINE && !line.ends_with(b"\n") {
+        let request = if line.len() as u64 == MAX_LINE && !line.ends_with(b"\n") {
             drop(input.skip_until(b'\n'));
-            Err(format!("it is longer than {MAX_LINE} bytes"))
+            Request::refused(format!("it is longer than {MAX_LINE} bytes"))
         } else if line.trim_ascii().is_empty() {
             continue;
         } else {
-            Command::parse(&line)
+            Request::parse(&line)
         };
-        if command == Ok(Command::Quit) {
+        if request.command == Ok(Command::Quit) {
             return quit.cancel();
         }
-        if lines.send((number, command)).is_err() {
+        if lines.send((number, request)).is_err() {
             return;
         }
     }
@@ -209,22 +292,22 @@ fn read_lines(mut input: impl BufRead, lines: &SyncSender<Line>, quit: &CancelTo
 mod tests {
     use super::*;
     use crate::frame::{FrameBuf, PixelFormat};
-    use crate::tracker::{Params, Tracker};
+    use crate::tracker::Params;
 
     /// What is refused of these commands, before a frame that is uniform on the right.
-    fn refused(session: &mut Session<Pilot>, targets: &mut Vec<TargetRecord>, commands: &[String]) -> Vec<String> {
+    fn refused(session: &mut Session<Tracker>, targets: &mut Vec<TargetRecord>, commands: &[String]) -> Vec<String> {
         let pixels = (0..160 * 80).map(|i| if i % 160 < 80 { (i * 7919 % 251) as u8 } else { 128 }).collect();
         let frame = FrameBuf::new(pixels, 160, 80, PixelFormat::Gray8).unwrap();
         let item = Item::numbered(1, None, Ok((frame, None)), 0.0);
         let (sender, lines) = sync_channel(MAX_WAITING);
         for (number, command) in (1..).zip(commands) {
-            sender.send((number, Command::parse(command.as_bytes()))).unwrap();
+            sender.send((number, Request::parse(command.as_bytes()))).unwrap();
         }
-        let pilot = Pilot::Live(Tracker::new(Params::preset("paper").unwrap()).unwrap(), None);
-        let mut control = Control { lines, pilot, refusals: Vec::new(), more: 0, tries: 0 };
+        let mut control = Control::of(lines, Tracker::new(Params::preset("paper").unwrap()).unwrap());
         control.apply(session, &item, targets);
         session.feed(1, item.frame.as_ref().unwrap()).unwrap();
-        control.refusals()
+        control.apply_later(session, &item);
+        warnings(&control.answers())
     }
 
     #[test]
@@ -264,16 +347,16 @@ mod tests {
 
     #[test]
     fn lines_are_commands_or_refused() {
-        let long = format!("{{\"target\":1,\"box\":[{}1,2,3,4]}}\n", " ".repeat(10_000));
+        let long = format!("{{\"target\":1,\"box\":[{}1,2,3,4]}}\n", " ".repeat(MAX_LINE as usize));
         let text = format!("\nnonsense\n{long}{{\"do\":\"end\",\"target\":1}}\n{{\"do\":\"quit\"}}\nlate\n");
         let (sender, lines) = sync_channel(9);
         let quit = CancelToken::default();
         read_lines(text.as_bytes(), &sender, &quit);
         let mut lines: Vec<_> = lines.try_iter().collect();
-        assert_eq!(lines.remove(1), (3, Err("it is longer than 4096 bytes".into())));
+        assert_eq!(lines.remove(1), (3, Request::refused("it is longer than 262144 bytes".into())));
         let end = Command::End { target: 1, position: None };
-        assert_eq!(lines.remove(1), (4, Ok(end)));
-        assert!(lines[0].0 == 2 && lines[0].1.is_err());
+        assert_eq!(lines.remove(1).1.command, Ok(end));
+        assert!(lines[0].0 == 2 && lines[0].1.command.is_err());
         assert!(quit.is_cancelled());
     }
 }

@@ -133,7 +133,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
         let ([resolved], true) = (&trackers[..], named.is_empty()) else {
             return Err(Failure::usage("--print-config shows one --preset with its settings, and no --tracker"));
         };
-        return settings::print(resolved);
+        return settings::print(resolved, None);
     }
     let (Some(data), Some(out)) = (&args.data, &args.out) else {
         return Err(Failure::usage("--data and --out are needed"));

@@ -1,6 +1,7 @@
 //! The command line program: one file a subcommand. Nothing else prints.
 
 mod control;
+mod detections;
 mod eval;
 mod explain;
 mod failure;

@@ -4,20 +4,22 @@
 
 use std::fmt::Write;
 use std::io::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use serde_json::Value;
 
 use super::Failure;
-use super::control::{Control, Input};
+use super::control::{self, Control, Input};
+use super::detections::Detections;
 use super::source::no_frame;
 use super::track::TrackArgs;
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::export::{Exports, Given, Journal, LostSpan, Run, SourceRecord, StateCounts, Summary, TargetRecord};
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span};
-use crate::run::{Cause, Halt, Late, OneSided, Passes, Pilot, Session, Step, Watch};
+use crate::run::{Cause, DetectionParams, Halt, Passes, Record, Session, Smoothing, Step, Watch, at_once};
 use crate::tracker::{Evidence, Tracker, check_start};
 
 /// The arguments of a run, and what was made of them.
@@ -37,6 +39,9 @@ pub struct RunConfig<'a> {
     /// A tracker without a target, which every target gets a copy of, and its settings.
     pub tracker: &'a Tracker,
     pub parameters: Value,
+    /// The boxes of a detector by frame, and how they become targets.
+    pub detections: Option<Detections>,
+    pub detection_params: DetectionParams,
     /// Ends the run after the current frame.
     pub cancel: CancelToken,
     /// Ends the run as if the frames had ended.
@@ -56,28 +61,40 @@ impl RunConfig<'_> {
         commands: Option<Input>,
         progress: &mut Progress,
     ) -> Result<Summary, Failure> {
-        let mut session = self.session(|_| self.pilot());
-        let mut first_halt = None;
+        let mut session = self.session()?;
+        let mut first_pass = None;
         if self.has_two_passes() {
-            let (pilots, again, halt) = self.first_pass(session, frames, progress)?;
-            session = self.session(|target| pilots[target].clone());
-            (frames, first_halt) = (Box::new(again), halt);
+            let (record, again, halt) = self.first_pass(&mut session, frames, progress)?;
+            (frames, first_pass) = (Box::new(again), Some((record, halt)));
         }
         let source = SourceRecord::new(self.path.clone(), self.source.info(), self.span);
-        let run = Run::new(source, self.parameters.clone(), self.targets.clone(), self.named);
+        let mut run = Run::new(source, self.parameters.clone(), self.targets.clone(), self.named);
+        run.answers = commands.is_some();
         let mut journal = Journal::new(exports, self.source.info(), run);
         journal.repeats = self.has_two_passes();
         let cancel = &self.cancel;
-        let start = |input| Control::start(input, self.pilot(), self.quit.clone());
+        let start = |input| Control::start(input, self.tracker.clone(), self.quit.clone());
         let control = commands.map(start).transpose()?;
         let unchecked = Some(&self.targets[..]);
-        let late = (self.args.smooth && !self.args.latest && !self.has_two_passes()).then(Late::default);
-        let mut writer = Writer { journal, late, progress, control, unchecked, refused: None, last: 0, skipped: 0 };
-        let ended = session.run(frames, &mut writer);
+        let smoothing = (self.args.smooth && first_pass.is_none()).then(|| Smoothing::new(self.args.latest));
+        let mut writer = Writer {
+            journal,
+            smoothing,
+            progress,
+            control,
+            detections: self.detections.as_ref(),
+            unchecked,
+            refused: None,
+            last: 0,
+            skipped: 0,
+        };
+        let ended = match first_pass {
+            Some((record, halt)) => writer.repeat(frames, record).and(halt.map_or(Ok(()), Err)),
+            None => session.run(frames, &mut writer),
+        };
         let written = writer.write_late(true);
         let ended =
             ended.and(written.map_err(|error| Halt { position: writer.last, path: None, cause: Cause::Watch(error) }));
-        writer.warn_of_refusals();
         let Writer { mut journal, progress, refused, last, .. } = writer;
         let result = match ended {
             Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
@@ -86,13 +103,12 @@ impl RunConfig<'_> {
                 Err(no_frame(self.source.info(), self.span, self.args.range.start.is_some()))
             }
             Ok(()) => match session.waiting().next().filter(|_| !self.quit.is_cancelled()) {
-                Some((target, start)) => Err(Failure::failed(format!(
-                    "target {} never began: the frames end before frame {start}",
-                    self.targets[target].id
-                ))),
+                Some((target, start)) => {
+                    Err(Failure::failed(format!("target {target} never began: the frames end before frame {start}")))
+                }
                 None => Ok(()),
             },
-            Err(halt) => Err(self.failure(first_halt.unwrap_or(halt), journal.frames() == 0)),
+            Err(halt) => Err(self.failure(halt, journal.frames() == 0)),
         };
         if result.is_ok() && !self.quit.is_cancelled() {
             let end = self.span.last.filter(|&end| last < end).map(|end| format!(", before --end {end}"));
@@ -125,46 +141,52 @@ impl RunConfig<'_> {
 
     /// Whether all frames are tracked before anything is written.
     fn has_two_passes(&self) -> bool {
-        (self.args.smooth || self.args.both_sides) && !self.source.info().live && self.args.commands.is_none()
+        let is_known = self.args.commands.is_none() && self.detections.is_none();
+        (self.args.smooth || self.args.both_sides) && !self.source.info().live && is_known
     }
 
-    /// Tracks all frames, and returns followers that repeat it, and the frames again.
+    /// Tracks all frames, and returns what the targets did, the frames again, and why the run ended early.
     fn first_pass(
         &self,
-        session: Session<Pilot>,
+        session: &mut Session<Tracker>,
         frames: impl Iterator<Item = Item>,
         progress: &mut Progress,
-    ) -> Result<(Vec<Pilot>, Prefetch, Option<Halt>), Error> {
+    ) -> Result<(Record, Prefetch, Option<Halt>), Error> {
         let (source, span, cancel) = (self.source, self.span, &self.cancel);
         let passes = Passes { source, channels: self.demand.channels, cancel, smooth: self.args.smooth };
         let pair = |pair: &[Given]| Some([(pair[0].frame, pair[0].bbox?), (pair[1].frame, pair[1].bbox?)]);
-        let pairs = |target: &TargetRecord| target.given.windows(2).filter_map(pair).collect();
+        let pairs =
+            |target: &TargetRecord| (target.id as usize, target.given.windows(2).filter_map(pair).collect::<Vec<_>>());
         let pairs: Vec<_> = self.targets.iter().map(pairs).collect();
         let backward = self.args.both_sides.then_some(self.tracker);
-        let (pilots, halt) = passes.run(session, frames, &pairs, backward, || progress.frame(None));
-        Ok((pilots, Prefetch::open(source, span, self.demand, &self.quit)?, halt))
-    }
-
-    /// What follows a target.
-    fn pilot(&self) -> Pilot {
-        Pilot::Live(self.tracker.clone(), (self.args.smooth && self.args.latest).then(OneSided::default))
+        let mut skipped = 0;
+        let mut tell = |message: Option<&str>| match message {
+            Some(message) => progress.skipped(&mut skipped, &format!("{message} (skipped)")),
+            None => progress.frame(None),
+        };
+        let (record, halt) = passes.run(session, frames, &pairs, backward, &mut tell);
+        Ok((record, Prefetch::open(source, span, self.demand, &self.quit)?, halt))
     }
 
     /// A session of all targets.
-    fn session(&self, follower: impl Fn(usize) -> Pilot) -> Session<Pilot> {
+    fn session(&self) -> Result<Session<Tracker>, Error> {
         let mut session = Session::default();
-        for (place, target) in self.targets.iter().enumerate() {
+        for target in &self.targets {
             let mut boxes = target.boxes();
             let Some((start, bbox)) = boxes.next() else { continue };
-            let number = session.add(follower(place), start, bbox);
+            let id = session.insert(target.id as usize, self.tracker.clone(), start, bbox);
             for given in target.given.iter().filter(|given| given.frame > start) {
-                session.give(number, given.frame, given.bbox);
+                session.give(id, given.frame, given.bbox);
             }
         }
         session.skip_bad_frames(self.args.skip_bad_frames);
+        let comes_later = self.args.commands.is_some() || self.detections.is_some();
         let is_parallel = self.args.jobs.is_none_or(|jobs| jobs > 1);
-        session.parallel(is_parallel && (self.targets.len() > 1 || self.args.commands.is_some()));
-        session
+        session.parallel(is_parallel && (self.targets.len() > 1 || comes_later));
+        if comes_later {
+            session.expect_detections(self.tracker.clone(), self.detection_params.clone())?;
+        }
+        Ok(session)
     }
 
     /// The failure for an error of the session; `first` where it happened at the first frame.
@@ -172,13 +194,10 @@ impl RunConfig<'_> {
         let message = halt.to_string();
         match halt.cause {
             Cause::Watch(error) => error.into(),
-            Cause::Target { target, error } if self.named => {
-                let id = self.targets.get(target).map_or(0, |target| target.id);
-                match first {
-                    true => Failure::usage(format!("target {id}: {error}")),
-                    false => Failure::failed(format!("frame {}: target {id}: {error}", halt.position)),
-                }
-            }
+            Cause::Target { target, error } if self.named => match first {
+                true => Failure::usage(format!("target {target}: {error}")),
+                false => Failure::failed(format!("frame {}: target {target}: {error}", halt.position)),
+            },
             Cause::Target { error, .. } if first && self.last_given.is_some() => {
                 Failure::usage(format!("--init: {error}"))
             }
@@ -205,10 +224,10 @@ const MAX_SKIPPED: usize = 10;
 /// Writes what the session finds.
 struct Writer<'a, 'w> {
     journal: Journal<'a>,
-    /// The steps that wait for the frames after them.
-    late: Option<Late>,
+    smoothing: Option<Smoothing>,
     progress: &'w mut Progress,
     control: Option<Control>,
+    detections: Option<&'a Detections>,
     /// Targets whose boxes were not yet compared with the frame's size.
     unchecked: Option<&'w [TargetRecord]>,
     /// The error of a box of a later frame.
@@ -237,25 +256,53 @@ impl Writer<'_, '_> {
     /// Writes the steps that need not wait any more, also after an error: other outputs go on.
     fn write_late(&mut self, ended: bool) -> Result<(), Error> {
         let mut written = Ok(());
-        while let Some((item, outcomes)) = self.late.as_mut().and_then(|late| late.next(ended)) {
-            written = written.and(self.journal.add(&Step::<Pilot>::earlier(&item, &outcomes)));
+        while let Some(Smoothing::Late(late)) = &mut self.smoothing
+            && let Some((item, outcomes)) = late.next(ended)
+        {
+            written = written.and(self.journal.add(&Step::<Tracker>::again(&item, &outcomes)));
         }
         written
     }
 
-    fn warn_of_refusals(&mut self) {
-        let refusals = self.control.as_mut().map_or(Vec::new(), Control::refusals);
-        refusals.iter().for_each(|refusal| self.progress.warn(refusal));
+    /// Writes the outcomes of an earlier pass over the same frames.
+    fn repeat(&mut self, frames: impl Iterator<Item = Item>, mut record: Record) -> Result<(), Halt> {
+        let last = record.keys().next_back().copied().unwrap_or_default();
+        for item in frames.take_while(|item| item.position <= last).map(Arc::new) {
+            let outcomes = record.remove(&item.position).unwrap_or_default();
+            let written = self.step(&Step::again(&item, &outcomes));
+            written.map_err(|error| Halt { position: item.position, path: None, cause: Cause::Watch(error) })?;
+        }
+        Ok(())
+    }
+
+    /// Takes down the targets that detections have begun and ended.
+    fn note_targets(&mut self, session: &mut Session<Tracker>, position: usize) {
+        let ended = session.take_ended();
+        let targets = self.journal.targets();
+        for outcome in session.outcomes() {
+            let id = u32::try_from(outcome.target).unwrap_or(u32::MAX);
+            if !targets.iter().rev().any(|target| target.id == id) {
+                let class = session.class(outcome.target).map(String::from);
+                targets.push(TargetRecord { class, ..TargetRecord::new(id, position, outcome.bbox) });
+            }
+        }
+        for target in targets.iter_mut().filter(|target| ended.contains(&(target.id as usize))) {
+            target.end(position);
+        }
     }
 }
 
-impl Watch<Pilot> for Writer<'_, '_> {
-    fn step(&mut self, step: &Step<'_, Pilot>) -> Result<(), Error> {
+impl Watch<Tracker> for Writer<'_, '_> {
+    fn step(&mut self, step: &Step<'_, Tracker>) -> Result<(), Error> {
         self.last = step.item.position;
         self.check_targets(step.item)?;
-        let written = match &mut self.late {
+        let answers = self.control.as_mut().map_or(Vec::new(), Control::answers);
+        control::warnings(&answers).iter().for_each(|warning| self.progress.warn(warning));
+        answers.iter().try_for_each(|answer| self.journal.note(answer))?;
+        let written = match &mut self.smoothing {
+            Some(Smoothing::AtOnce(filters)) => self.journal.add(&step.with(&at_once(filters, step.outcomes))),
             // Nothing waits before the first target is known.
-            Some(late) if !self.journal.targets().is_empty() => {
+            Some(Smoothing::Late(late)) if !self.journal.targets().is_empty() => {
                 late.add(step);
                 self.write_late(false)
             }
@@ -266,22 +313,37 @@ impl Watch<Pilot> for Writer<'_, '_> {
         written
     }
 
-    fn before(&mut self, session: &mut Session<Pilot>, item: &Item) {
+    fn before(&mut self, session: &mut Session<Tracker>, item: &Item) {
         if let Some(control) = &mut self.control {
             control.apply(session, item, self.journal.targets());
         }
-        self.warn_of_refusals();
+    }
+
+    fn after(&mut self, session: &mut Session<Tracker>, item: &Item) {
+        let come = self.detections.and_then(|all| all.get(&item.position)).filter(|_| item.frame.is_ok());
+        for (frame, found) in come.into_iter().flatten() {
+            let refused = match session.detect(*frame, found) {
+                Ok(detected) => detected.refused,
+                Err(error) => {
+                    self.progress.skipped(&mut self.skipped, &error.to_string());
+                    continue;
+                }
+            };
+            for (place, reason) in refused {
+                let what = format!("frame {frame}: detection {}: {reason} (left out)", place + 1);
+                self.progress.skipped(&mut self.skipped, &what);
+            }
+        }
+        if let Some(control) = &mut self.control {
+            control.apply_later(session, item);
+        }
+        if self.detections.is_some() || self.control.is_some() {
+            self.note_targets(session, item.position);
+        }
     }
 
     fn skipped(&mut self, message: &str) {
-        self.skipped += 1;
-        match self.skipped {
-            ..=MAX_SKIPPED => self.progress.warn(&format!("{message} (skipped)")),
-            _ if self.skipped == MAX_SKIPPED + 1 => {
-                self.progress.warn("further skipped frames are not named; their state is `missing`")
-            }
-            _ => {}
-        }
+        self.progress.skipped(&mut self.skipped, &format!("{message} (skipped)"));
     }
 }
 
@@ -308,9 +370,12 @@ pub fn text(info: &Info, summary: &Summary, took: Duration, has_truth: bool) -> 
     if !summary.lost.is_empty() {
         text += &format!("  lost: {}\n", spans(&summary.lost));
     }
-    for target in &summary.targets {
+    for target in summary.targets.iter().take(MAX_TARGETS) {
         let states = states(&target.states, target.mean_confidence);
         text += &format!("  target {}: {} frames, {states}\n", target.id, target.frames);
+    }
+    if summary.targets.len() > MAX_TARGETS {
+        text += &format!("  and {} targets more (--json lists them)\n", summary.targets.len() - MAX_TARGETS);
     }
     if let Some(truth) = &summary.truth {
         text += &format!(
@@ -327,8 +392,9 @@ pub fn text(info: &Info, summary: &Summary, took: Duration, has_truth: bool) -> 
     text
 }
 
-/// Spans that the summary for a person lists.
+/// Spans and targets that the summary for a person lists.
 const MAX_SPANS: usize = 8;
+const MAX_TARGETS: usize = 20;
 
 /// When targets were lost and found.
 fn spans(lost: &[LostSpan]) -> String {
@@ -395,6 +461,18 @@ impl Progress {
     pub fn warn(&self, warning: &str) {
         if self.warns {
             self.tell(&format!("warning: {warning}"));
+        }
+    }
+
+    /// Warns of something that is left out; after the first few it is counted alone.
+    fn skipped(&self, count: &mut usize, message: &str) {
+        *count += 1;
+        match *count {
+            ..=MAX_SKIPPED => self.warn(message),
+            _ if *count == MAX_SKIPPED + 1 => {
+                self.warn("what is left out further is not named; the state of a skipped frame is `missing`");
+            }
+            _ => {}
         }
     }
 

@@ -8,7 +8,13 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde_json::Value;
 
 use super::Failure;
+use crate::run::DetectionParams;
+use crate::settings::{Field, Setting};
 use crate::{Params, models};
+
+/// How the paths of settings of detections begin, and their table, the last of a file.
+const DETECTIONS: &str = "detections.";
+const DETECTIONS_TABLE: &str = "\n[detections]\n";
 
 /// A preset and what changes it.
 #[derive(Clone, Debug, Default, Args)]
@@ -96,7 +102,8 @@ impl SettingsArgs {
             Some(file) => {
                 let wrong = |error: String| Failure::usage(format!("--config {}: {error}", file.display()));
                 let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-                Params::read_toml(&text, preset, default).map_err(|error| wrong(error.to_string()))?
+                let (text, _) = text.split_once(DETECTIONS_TABLE).unwrap_or((&text, ""));
+                Params::read_toml(text, preset, default).map_err(|error| wrong(error.to_string()))?
             }
             None => (default.to_owned(), Params::preset(default)?),
         };
@@ -109,12 +116,34 @@ impl SettingsArgs {
             *place.ok_or_else(|| Failure::usage("--model: needs --preset expert or --detector siamese"))? =
                 model.clone();
         }
-        for (path, value) in self.set.iter().chain(settings) {
+        for (path, value) in self.set.iter().chain(settings).filter(|(path, _)| !path.starts_with(DETECTIONS)) {
             params.set(path, value).map_err(|error| Failure::usage(format!("--set {error}")))?;
         }
         models::fill_in(&mut params)?;
         params.check()?;
         Ok(Resolved { preset, params })
+    }
+
+    /// How detections become targets: the settings whose paths begin with `detections`.
+    ///
+    /// # Errors
+    /// Wrong usage that names the setting.
+    pub fn detections(&self) -> Result<DetectionParams, Failure> {
+        let mut params = DetectionParams::default();
+        if let Some(file) = &self.config {
+            let wrong = |error: String| Failure::usage(format!("--config {}: {error}", file.display()));
+            let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+            if let Some((_, table)) = text.split_once(DETECTIONS_TABLE) {
+                params = toml::from_str(table).map_err(|error| wrong(error.to_string()))?;
+                params.check().map_err(|error| wrong(error.to_string()))?;
+            }
+        }
+        for (path, value) in &self.set {
+            if let Some(path) = path.strip_prefix(DETECTIONS) {
+                params.change(path, value).map_err(|error| Failure::usage(format!("--set {error}")))?;
+            }
+        }
+        Ok(params)
     }
 
     /// The settings of the document that `flag` names, unless flags give others.
@@ -143,10 +172,17 @@ impl SettingsArgs {
     }
 }
 
-/// Prints the settings in force as a configuration file.
+/// Prints the settings in force as a configuration file, and how detections become targets.
 ///
 /// # Errors
 /// When nothing can be written to the standard output.
-pub fn print(resolved: &Resolved) -> Result<(), Failure> {
-    Ok(std::io::stdout().write_all(resolved.params.to_toml(&resolved.preset).as_bytes())?)
+pub fn print(resolved: &Resolved, detections: Option<&DetectionParams>) -> Result<(), Failure> {
+    let mut text = resolved.params.to_toml(&resolved.preset);
+    if let Some(detections) = detections {
+        text += DETECTIONS_TABLE;
+        detections.visit(&Field::ROOT, &mut |field, value| {
+            text += &format!("# {} ({})\n{} = {value}\n", field.doc, field.expected(&value), field.path);
+        });
+    }
+    Ok(std::io::stdout().write_all(text.as_bytes())?)
 }

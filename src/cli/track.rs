@@ -8,6 +8,7 @@ use clap::{ArgAction, Args};
 
 use super::Failure;
 use super::control;
+use super::detections;
 use super::failure::watch_signals;
 use super::outputs::OutputArgs;
 use super::run::{self, Progress, RunConfig};
@@ -60,6 +61,9 @@ pub struct TrackArgs {
     /// JSON lines that add, give, drop targets and quit: - for the standard input, or a pipe
     #[arg(long, hide_short_help = true, value_name = "FILE|-", conflicts_with = "pick")]
     pub commands: Option<PathBuf>,
+    /// Boxes of a detector that begin, correct and end targets: MOT det.txt, COCO results, JSON lines, a folder of YOLO texts
+    #[arg(long, value_name = "FILE|DIR", conflicts_with_all = ["pick", "both_sides"])]
+    detections: Option<PathBuf>,
     /// Go on after a frame that cannot be read; its state is `missing`
     #[arg(long, hide_short_help = true)]
     pub skip_bad_frames: bool,
@@ -89,8 +93,9 @@ fn seconds(timeout: f64) -> Result<Duration, Failure> {
 
 pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let mut resolved = args.settings.resolve(args.preset.as_deref())?;
+    let detection_params = args.settings.detections()?;
     if args.settings.print_config {
-        return settings::print(&resolved);
+        return settings::print(&resolved, Some(&detection_params));
     }
     let path = args.source.as_ref().or(args.seq.as_ref()).ok_or_else(|| Failure::usage("SRC is missing"))?;
     if args.commands.as_deref() == Some(Path::new("-")) && path == Path::new("-") {
@@ -105,11 +110,13 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         lenient: args.skip_bad_frames,
         timeout: seconds(args.timeout)?,
     };
-    let needs_truth = args.targets.is_empty() && !args.pick && args.commands.is_none();
+    let comes_later = args.commands.is_some() || args.detections.is_some();
+    let needs_truth = args.targets.is_empty() && !args.pick && !comes_later;
     let (source, mut warnings) = source::open(path, options, needs_truth, &cancel)?;
     let info = source.info();
     let mut wanted = args.targets.read(info)?;
-    wanted.named |= args.commands.is_some();
+    wanted.named |= comes_later;
+    let detections = args.detections.as_deref().map(|path| detections::read(path, info)).transpose()?;
     resolved = args.targets.settings(args.preset.as_deref(), &args.settings, &wanted)?.unwrap_or(resolved);
     let tracker = Tracker::new(resolved.params.clone())?;
     let span = source::span(source.as_ref(), args.range, wanted.first(), &cancel);
@@ -129,8 +136,9 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     if args.both_sides && info.live {
         return Err(Failure::usage("--both-sides: it is for files, whose frames can be read again"));
     }
-    let comes_by_command = args.commands.is_some() && wanted.is_empty() && info.true_box(span.first).is_none();
-    let known = match (args.pick, comes_by_command) {
+    // A truth begins no target beside those of a detector.
+    let has_truth = args.detections.is_none() && info.true_box(span.first).is_some();
+    let known = match (args.pick, comes_later && wanted.is_empty() && !has_truth) {
         (true, _) => None,
         (_, true) => Some(Vec::new()),
         _ => Some(wanted.within(span, info, ", draw it with --pick, or use `kcf-track view`")?),
@@ -138,7 +146,13 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let outputs = args.output.outputs(wanted.named)?;
     let commands = args.commands.as_deref().filter(|path| *path != Path::new("-"));
     let (boxes, config) = (args.targets.init_file.as_deref(), args.settings.config.as_deref());
-    outputs.check_inputs(info, &[("--init-file", boxes), ("--config", config), ("--commands", commands)])?;
+    let inputs = [
+        ("--init-file", boxes),
+        ("--config", config),
+        ("--commands", commands),
+        ("--detections", args.detections.as_deref()),
+    ];
+    outputs.check_inputs(info, &inputs)?;
     // Opens outputs before it asks for a box, so a bad path fails first.
     let exports = outputs.open(info)?;
     let (targets, begun) = match known {
@@ -184,6 +198,8 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         last_given: wanted.last(),
         tracker: &tracker,
         parameters: resolved.params.document(&resolved.preset),
+        detections,
+        detection_params,
         cancel,
         quit,
     };

@@ -71,7 +71,7 @@ pub struct ViewArgs {
 /// Serves the page until a signal ends it. The exit code names the signal.
 pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     if args.settings.print_config {
-        return settings::print(&args.settings.resolve(args.preset.as_deref())?);
+        return settings::print(&args.settings.resolve(args.preset.as_deref())?, None);
     }
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
     // Each seek decodes on a new thread. With one arena the next thread uses the memory that the last one has freed.

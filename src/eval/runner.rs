@@ -155,11 +155,11 @@ pub(super) fn run_sequence(
         what: format!(
             "{name}, {}, run from frame {}, at frame {position}",
             runner.name(),
-            starts.get(target).map_or(0, |start| start.frame + 1)
+            starts.get(target - 1).map_or(0, |start| start.frame + 1)
         ),
         reason: error.to_string(),
     };
-    for (target, start) in starts.iter().enumerate() {
+    for (target, start) in (1..).zip(starts) {
         let follower = runner.begin().map_err(|error| failed(target, start.frame + 1, &error))?;
         session.add(follower, start.frame + 1, start.init);
     }
@@ -172,8 +172,8 @@ pub(super) fn run_sequence(
                 let error = Error::Box { bbox, reason: "the tracker's box is not finite".into() };
                 return Err(failed(target, step.item.position, &error));
             }
-            traces[target].boxes.push(bbox);
-            traces[target].micros.push(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
+            traces[target - 1].boxes.push(bbox);
+            traces[target - 1].micros.push(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
         }
         tick()
     });

@@ -61,6 +61,14 @@ impl Document {
         Self::from_json(&String::from_utf8_lossy(&text))
     }
 
+    /// The record of a target in a frame, as an element of `frames`.
+    ///
+    /// # Errors
+    /// The reason why it is no JSON.
+    pub fn record(item: &Item, outcome: &Outcome, id: Option<u32>) -> Wrong<String> {
+        serde_json::to_string(&FrameRecord::new(item, outcome, id)).map_err(|error| error.to_string())
+    }
+
     /// Reads a document, or labels of any format that the program reads. Labels have a frame for each given box. `info` are
     /// the facts of the source that they are for, `size` is the width and height of its frames: without them, labels that
     /// name pictures, count frames at a rate, or have shares of a size, are an error. Also returns what was left out or

@@ -10,8 +10,8 @@ use super::{Exporter, FrameResult};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::eval::score_labelled;
-use crate::media::Info;
-use crate::run::{Follower, Step};
+use crate::media::{Info, Item};
+use crate::run::{Follower, Outcome, Step};
 use crate::tracker::State;
 
 /// Writes the steps of a session to [`Exports`] and counts them.
@@ -52,7 +52,7 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// The targets, in the order of the session. They may grow and change while it runs.
+    /// The targets, which may grow and change while the session runs.
     pub fn targets(&mut self) -> &mut Vec<TargetRecord> {
         &mut self.run.targets
     }
@@ -71,33 +71,50 @@ impl<'a> Journal<'a> {
         self.last = step.item.position;
         // An unreadable frame is drawn in the size of those before it.
         let is_sized = self.is_sized || step.item.frame.is_ok();
-        if step.outcomes.is_empty() && (self.run.targets.is_empty() || !is_sized) {
-            return Ok(());
-        }
         let pixels = step.item.picture();
         if let Some(frame) = pixels.as_ref().filter(|_| !self.is_sized) {
             (self.run.source.width, self.run.source.height, self.is_sized) = (frame.width(), frame.height(), true);
         }
+        if step.outcomes.is_empty() && (self.run.targets.is_empty() || !is_sized) {
+            return if self.run.answers { self.note(&FrameHead::of(step.item)) } else { Ok(()) };
+        }
         let truth = if self.run.named { None } else { self.info.true_box(step.item.position) };
-        let mut records = Vec::with_capacity(step.outcomes.len());
-        for outcome in step.outcomes {
-            let id = self.run.named_targets().get(outcome.target).map(|target| target.id);
-            let record = FrameRecord::new(step.item, outcome, id);
-            if let Some(label) = truth.filter(BBox::is_valid) {
+        let id = |outcome: &Outcome| self.run.named.then_some(u32::try_from(outcome.target).unwrap_or(u32::MAX));
+        if let Some(label) = truth.filter(BBox::is_valid) {
+            for outcome in step.outcomes {
                 self.labelled.push((label, outcome.bbox));
-                self.is_scored |= record.state != State::Initial;
+                self.is_scored |= outcome.estimate.is_none_or(|estimate| estimate.state != State::Initial);
             }
-            records.push(record);
         }
-        if !records.is_empty() {
-            self.tally.add(&records);
+        if !step.outcomes.is_empty() {
+            self.tally.count(step.outcomes.iter().map(|outcome| Counted::new(step.item, outcome, id(outcome))));
         }
+        if self.exports.0.is_empty() {
+            return Ok(());
+        }
+        let records: Vec<_> =
+            step.outcomes.iter().map(|outcome| FrameRecord::new(step.item, outcome, id(outcome))).collect();
         let responses: Vec<_> = step.outcomes.iter().map(|outcome| step.response(outcome)).collect();
         let path = step.item.path.as_deref();
         let (run, index, file, time) = (&self.run, step.item.position, &*step.item.name, step.item.timestamp);
         let frame =
             FrameResult { run, index, file, time, records: &records, path, pixels, truth, responses: &responses };
         let written = self.exports.write(&frame);
+        self.unless_others_go_on(written)
+    }
+
+    /// Writes a row beside those of targets, where there are rows.
+    ///
+    /// # Errors
+    /// As [`Journal::add`].
+    pub fn note(&mut self, note: &impl Serialize) -> Result<()> {
+        let note = serde_json::to_value(note).unwrap_or_default();
+        let (run, mut failure) = (&self.run, None);
+        self.exports.0.retain_mut(|exporter| keep_first(&mut failure, exporter.note(run, &note)));
+        self.unless_others_go_on(failure.map_or(Ok(()), Err))
+    }
+
+    fn unless_others_go_on(&self, written: Result<()>) -> Result<()> {
         match written {
             Err(error) if error.is_broken_pipe() && !self.exports.0.is_empty() => Ok(()),
             written => written,
@@ -307,6 +324,67 @@ pub struct Tally {
     targets: BTreeMap<u32, (TargetSummary, Mean)>,
 }
 
+/// What is counted of a target in a frame.
+struct Counted {
+    index: usize,
+    time: Option<f64>,
+    id: Option<u32>,
+    state: State,
+    decode_ms: f64,
+    track_ms: f64,
+    refit_kept: bool,
+    psr: Option<f32>,
+    decision: Option<f32>,
+    confidence: Option<f32>,
+}
+
+impl Counted {
+    fn new(item: &Item, outcome: &Outcome, id: Option<u32>) -> Self {
+        let evidence = outcome.estimate.map(|estimate| estimate.evidence);
+        let finite = |value: f32| Some(value).filter(|value| value.is_finite());
+        Self {
+            index: item.position,
+            time: item.timestamp,
+            id,
+            state: outcome.estimate.map_or(State::Missing, |estimate| estimate.state),
+            decode_ms: item.decode_ms,
+            track_ms: outcome.took.as_secs_f64() * 1e3,
+            refit_kept: evidence.is_some_and(|evidence| evidence.refit_kept),
+            psr: evidence.and_then(|evidence| finite(evidence.psr)),
+            decision: evidence.and_then(|evidence| evidence.decision),
+            confidence: evidence.and_then(|evidence| evidence.confidence),
+        }
+    }
+
+    fn of(record: &FrameRecord) -> Self {
+        let FrameRecord { index, time, id, state, decode_ms, track_ms, refit_kept, psr, decision, confidence, .. } =
+            *record;
+        Self { index, time, id, state, decode_ms, track_ms, refit_kept, psr, decision, confidence }
+    }
+}
+
+/// A row of a frame without a target.
+#[derive(Serialize)]
+pub(super) struct FrameHead<'a> {
+    index: usize,
+    file: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    captured: Option<f64>,
+}
+
+impl<'a> FrameHead<'a> {
+    fn of(item: &'a Item) -> Self {
+        Self { index: item.position, file: &item.name, time: item.timestamp, captured: item.captured }
+    }
+
+    /// Of a frame that is written, without the time at which it was decoded.
+    pub(super) fn of_result(frame: &FrameResult<'a>) -> Self {
+        Self { index: frame.index, file: frame.file, time: frame.time, captured: None }
+    }
+}
+
 /// A mean of the values that are there.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mean {
@@ -337,34 +415,38 @@ impl Tally {
 
     /// Counts a frame. It has one record per target, at least one.
     pub fn add(&mut self, records: &[FrameRecord]) {
+        self.count(records.iter().map(Counted::of));
+    }
+
+    fn count(&mut self, all: impl Iterator<Item = Counted>) {
         self.counts.frames += 1;
-        // A missing frame was neither decoded nor tracked and must not raise the rates.
-        if let Some(first) = records.first().filter(|first| first.state != State::Missing) {
-            self.readable += 1;
-            self.decode_ms += first.decode_ms;
-        }
-        for record in records {
-            self.track_ms += record.track_ms;
-            self.counts.refits_kept += usize::from(record.refit_kept);
-            // The response to the training frame says nothing about tracking.
-            if record.state != State::Initial {
-                self.psr.add(record.psr);
-                self.decision.add(record.decision);
+        for (place, counted) in all.enumerate() {
+            // A missing frame was neither decoded nor tracked and must not raise the rates.
+            if place == 0 && counted.state != State::Missing {
+                self.readable += 1;
+                self.decode_ms += counted.decode_ms;
             }
-            *self.counts.states.of(record.state) += 1;
-            self.confidence.add(record.confidence);
-            self.follow_loss(record);
-            if let Some(id) = record.id {
+            self.track_ms += counted.track_ms;
+            self.counts.refits_kept += usize::from(counted.refit_kept);
+            // The response to the training frame says nothing about tracking.
+            if counted.state != State::Initial {
+                self.psr.add(counted.psr);
+                self.decision.add(counted.decision);
+            }
+            *self.counts.states.of(counted.state) += 1;
+            self.confidence.add(counted.confidence);
+            self.follow_loss(&counted);
+            if let Some(id) = counted.id {
                 let (target, confidence) = self.targets.entry(id).or_default();
                 target.frames += 1;
-                *target.states.of(record.state) += 1;
-                confidence.add(record.confidence);
+                *target.states.of(counted.state) += 1;
+                confidence.add(counted.confidence);
             }
         }
     }
 
     /// Begins or ends a span in which a target is lost; an unreadable frame does neither.
-    fn follow_loss(&mut self, record: &FrameRecord) {
+    fn follow_loss(&mut self, record: &Counted) {
         let lost = &mut self.counts.lost;
         let is_full = lost.len() >= MAX_SPANS;
         let open = lost.iter_mut().rev().find(|span| span.id == record.id).filter(|span| span.found.is_none());

@@ -1,8 +1,11 @@
 //! The JSON document of a run, and JSON lines.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
+use super::journal::FrameHead;
 use super::output::{Destination, Output};
+use super::record::Row;
 use super::{Exporter, FrameResult, Run, Summary};
 use crate::error::{Error, Result};
 
@@ -44,7 +47,7 @@ impl Exporter for Json {
         for record in frame.records {
             let is_first = self.is_first;
             self.begin(frame.run)?;
-            self.append(if is_first { "\n" } else { ",\n" }, record)?;
+            self.append(if is_first { "\n" } else { ",\n" }, &Row::new(record, frame.run))?;
         }
         self.output.append(&self.text)
     }
@@ -60,8 +63,12 @@ impl Exporter for Json {
     }
 }
 
-/// JSON lines: one object per frame and target, with the fields of an element of `frames` in the JSON document.
-pub struct JsonLines(Output);
+/// JSON lines: one object per frame and target, with the fields of an element of `frames` in the JSON document. A run with
+/// [answers](Run::answers) begins with a row of itself, and has one of each frame without targets.
+pub struct JsonLines {
+    output: Output,
+    has_head: bool,
+}
 
 impl JsonLines {
     /// Opens the output.
@@ -69,23 +76,40 @@ impl JsonLines {
     /// # Errors
     /// [`Error::Output`] when `to` cannot be written.
     pub fn create(to: &Destination) -> Result<Self> {
-        Output::create(to).map(Self)
+        Ok(Self { output: Output::create(to)?, has_head: false })
+    }
+
+    fn line(&mut self, value: &impl Serialize) -> Result<()> {
+        let mut line = serde_json::to_vec(value).map_err(|error| Error::io(self.output.path(), error.into()))?;
+        line.push(b'\n');
+        self.output.append(&line)?;
+        self.output.publish()
+    }
+
+    fn begin(&mut self, run: &Run) -> Result<()> {
+        match std::mem::replace(&mut self.has_head, true) || !run.answers {
+            true => Ok(()),
+            false => self.line(&json!({ "schema": run.schema, "version": run.version, "source": run.source })),
+        }
     }
 }
 
 impl Exporter for JsonLines {
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
-        for record in frame.records {
-            let mut line = serde_json::to_vec(record).map_err(|error| Error::io(self.0.path(), error.into()))?;
-            line.push(b'\n');
-            self.0.append(&line)?;
-            self.0.publish()?;
+        self.begin(frame.run)?;
+        if frame.records.is_empty() && frame.run.answers {
+            self.line(&FrameHead::of_result(frame))?;
         }
-        Ok(())
+        frame.records.iter().try_for_each(|record| self.line(&Row::new(record, frame.run)))
+    }
+
+    fn note(&mut self, run: &Run, note: &Value) -> Result<()> {
+        self.begin(run)?;
+        self.line(note)
     }
 
     fn finish(self: Box<Self>, _: &Run, _: &Summary) -> Result<()> {
-        self.0.finish()
+        self.output.finish()
     }
 }
 

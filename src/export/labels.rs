@@ -626,7 +626,11 @@ fn lines(values: Vec<Value>) -> Wrong<Clip> {
             format!("line {line} is neither a frame of this program nor COCO or Label Studio: {error}")
         })
     };
-    let records = values.into_iter().zip(1..).map(record).collect::<Wrong<Vec<_>>>()?;
+    // Rows of the run, of frames without targets and of answers to commands have no box.
+    let is_other = |row: &Value| ["schema", "answer"].iter().any(|name| row.get(name).is_some());
+    let is_empty = |row: &Value| row.get("index").is_some() && row.get("bbox").is_none() && row.get("state").is_none();
+    let rows = values.into_iter().zip(1..).filter(|(row, _)| !is_other(row) && !is_empty(row));
+    let records = rows.map(record).collect::<Wrong<Vec<_>>>()?;
     let boxes = records.iter().map(Label::from).collect();
     Ok(Clip { boxes, marked: true, ..Clip::default() })
 }

@@ -40,6 +40,8 @@ mod yolo;
 
 use std::path::Path;
 
+use serde_json::Value;
+
 pub use self::coco::Coco;
 pub use self::cvat::Cvat;
 pub use self::document::Document;
@@ -205,6 +207,15 @@ pub trait Exporter: Send {
     /// [`Error::Io`](crate::Error::Io) or [`Error::Output`](crate::Error::Output) with the path.
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()>;
 
+    /// Writes a row that is of no target, if the output has such rows.
+    ///
+    /// # Errors
+    /// As [`Exporter::write`].
+    fn note(&mut self, run: &Run, note: &Value) -> Result<()> {
+        let _ = (run, note);
+        Ok(())
+    }
+
     /// Completes the output, also of a run that failed. Not called for a run without frames; its old files stay.
     ///
     /// # Errors
@@ -233,7 +244,7 @@ mod tests {
     use std::path::Path;
     use std::sync::{Arc, Mutex};
 
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::journal::TruthSummary;
     use super::record::SCHEMA;
@@ -338,7 +349,7 @@ mod tests {
         #[serde(flatten)]
         head: Run,
         /// One record per target and frame, in the order of the frames; the first of each target has the given box.
-        frames: Vec<FrameRecord>,
+        frames: Vec<record::Row<'static>>,
         /// The targets.
         targets: Vec<TargetRecord>,
         /// Counts and means of the run.

@@ -29,12 +29,15 @@ pub struct Run {
     /// Whether the frames tell targets apart by their ids.
     #[serde(skip)]
     pub named: bool,
+    /// Whether rows of JSON answer commands: there is one of the run, and one a frame also without targets.
+    #[serde(skip)]
+    pub answers: bool,
 }
 
 impl Run {
     /// A run of these targets. `parameters` is a JSON object.
     pub fn new(source: SourceRecord, parameters: serde_json::Value, targets: Vec<TargetRecord>, named: bool) -> Self {
-        Self { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), source, parameters, targets, named }
+        Self { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), source, parameters, targets, named, answers: false }
     }
 
     /// The target of a record.
@@ -228,6 +231,29 @@ pub struct FrameRecord {
     /// When the frame was decoded, in seconds since 1970; absent for frames that do not come live.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub captured: Option<f64>,
+}
+
+/// A record with the words for its target.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Row<'a> {
+    #[serde(flatten)]
+    record: &'a FrameRecord,
+    /// What the target is; absent if nobody said it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<&'a str>,
+    /// Its name; absent if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+}
+
+impl<'a> Row<'a> {
+    pub fn new(record: &'a FrameRecord, run: &'a Run) -> Self {
+        let target = run.target(record.id);
+        let word = |word: fn(&TargetRecord) -> Option<&String>| target.and_then(word).map(String::as_str);
+        let class = word(|target| target.class.as_ref()).filter(|class| *class != CLASS);
+        Self { record, class, name: word(|target| target.name.as_ref()) }
+    }
 }
 
 impl SourceRecord {

@@ -9,7 +9,7 @@ use crate::text::csv_line;
 use crate::tracker::State;
 
 /// The cells of a record; none for a record without a row.
-type Row = fn(&FrameRecord) -> Option<Vec<String>>;
+type Row = fn(&FrameRecord, &Run) -> Option<Vec<String>>;
 
 /// A table that grows with each frame.
 pub struct Table {
@@ -59,7 +59,7 @@ impl Exporter for Table {
             if std::mem::take(&mut self.has_header) {
                 text += &csv_line(&columns(record));
             }
-            text += &(self.row)(record).map_or(String::new(), |row| csv_line(&row));
+            text += &(self.row)(record, frame.run).map_or(String::new(), |row| csv_line(&row));
         }
         if text.is_empty() {
             return Ok(());
@@ -73,13 +73,13 @@ impl Exporter for Table {
     }
 }
 
-fn otb_row(record: &FrameRecord) -> Option<Vec<String>> {
+fn otb_row(record: &FrameRecord, _: &Run) -> Option<Vec<String>> {
     // Moving a rounded box by one pixel adds digits, so rounding comes last.
     let numbers = record.finite_box().map_or([f64::NAN; 4], |bbox| Base::One.to_numbers(&bbox));
     Some(numbers.map(|number| rounded(number, BOX_DIGITS).to_string()).to_vec())
 }
 
-fn mot_row(record: &FrameRecord) -> Option<Vec<String>> {
+fn mot_row(record: &FrameRecord, _: &Run) -> Option<Vec<String>> {
     let bbox = record.finite_box().filter(|_| record.is_visible())?;
     let confidence = match record.state {
         State::Initial => 1.0,
@@ -92,14 +92,14 @@ fn mot_row(record: &FrameRecord) -> Option<Vec<String>> {
     Some(row)
 }
 
-/// The columns of CSV. A run of one target has no `id`.
+/// The columns of CSV. A run of one target has no `id`, `class` and `name`.
 fn columns(record: &FrameRecord) -> Vec<&'static str> {
     let columns =
         "index,file,x,y,w,h,peak,psr,apce,decision,refit_kept,state,confidence,long_term,decode_ms,track_ms,time";
-    columns.split(',').chain(record.id.map(|_| "id")).collect()
+    columns.split(',').chain(record.id.iter().flat_map(|_| ["id", "class", "name"])).collect()
 }
 
-fn csv_row(record: &FrameRecord) -> Option<Vec<String>> {
+fn csv_row(record: &FrameRecord, run: &Run) -> Option<Vec<String>> {
     fn cell(value: Option<impl ToString>) -> String {
         value.map_or(String::new(), |value| value.to_string())
     }
@@ -110,7 +110,9 @@ fn csv_row(record: &FrameRecord) -> Option<Vec<String>> {
     row.extend([record.refit_kept.to_string(), record.state.to_string()]);
     row.extend([record.confidence, record.long_term].map(cell));
     row.extend([Some(record.decode_ms), Some(record.track_ms), record.time].map(cell));
-    row.extend(record.id.map(|id| id.to_string()));
+    if let Some(id) = record.id {
+        row.extend([id.to_string(), run.class(record.id).into(), run.name(record.id).unwrap_or_default().into()]);
+    }
     Some(row)
 }
 
@@ -156,6 +158,6 @@ mod tests {
         assert_eq!(text(Table::mot, &[sure]), "2,1,0.8766,22,30,40.25,0.9999,-1,-1,-1\n");
         let named = FrameRecord { id: Some(7), time: Some(0.04), ..records[0].clone() };
         let rows = text(Table::csv, std::slice::from_ref(&named));
-        assert!(rows.contains(",time,id\n") && rows.ends_with(",0.04,7\n"), "{rows}");
+        assert!(rows.contains(",time,id,class,name\n") && rows.ends_with(",0.04,7,target,\n"), "{rows}");
     }
 }

@@ -1,7 +1,9 @@
 //! Commands, as JSON: docs/control.md.
 
 use serde::Deserialize;
+use serde_json::Value;
 
+use super::detections::{Detection, MAX_DETECTIONS};
 use crate::bbox::BBox;
 
 /// The version of the commands.
@@ -51,6 +53,26 @@ pub enum Command {
         /// The box, 0-based.
         #[serde(alias = "box")]
         bbox: BBox,
+    },
+    /// Corrects the place and the size of a target, without learning anew.
+    Adjust {
+        /// The target.
+        #[serde(alias = "id")]
+        target: u32,
+        /// The frame of the box; the current one if it is missing.
+        frame: Option<usize>,
+        /// The box, 0-based.
+        #[serde(alias = "box")]
+        bbox: BBox,
+        /// Standard deviation of its sides, in pixels.
+        noise: Option<f64>,
+    },
+    /// The boxes of a detector.
+    Detect {
+        /// The frame of the boxes; the current one if it is missing.
+        frame: Option<usize>,
+        /// All that were found in it.
+        boxes: Vec<Detection>,
     },
     /// Ends a target at this frame.
     #[serde(alias = "drop")]
@@ -119,19 +141,53 @@ pub enum Command {
     },
 }
 
+/// A command, and what its answer repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The command's word; empty where there is none.
+    pub word: String,
+    /// The caller's own mark.
+    pub tag: Value,
+    /// The command, or why the text is none.
+    pub command: Result<Command, String>,
+}
+
+impl Request {
+    /// A text that is no command, for this reason.
+    pub fn refused(reason: String) -> Self {
+        Self { word: String::new(), tag: Value::Null, command: Err(reason) }
+    }
+
+    /// Parses a command; without `do` it gives a box.
+    pub fn parse(text: &[u8]) -> Self {
+        let wrong = |error: serde_json::Error| format!("this is not a command: {error}");
+        let mut fields: serde_json::Map<String, Value> = match serde_json::from_slice(text) {
+            Ok(fields) => fields,
+            Err(error) => return Self::refused(wrong(error)),
+        };
+        let tag = fields.remove("tag").unwrap_or_default();
+        let word = fields.entry("do").or_insert("give".into()).as_str().unwrap_or_default().to_owned();
+        let count = fields.get("boxes").and_then(Value::as_array).map_or(0, Vec::len);
+        let command = match fields.remove("version").filter(|version| *version != VERSION) {
+            Some(version) => {
+                Err(format!("commands of version {version} are not known, only those of version {VERSION}"))
+            }
+            None if count > MAX_DETECTIONS => {
+                Err(format!("{count} boxes are more than {MAX_DETECTIONS}, the most of a frame"))
+            }
+            None => serde_json::from_value(fields.into()).map_err(wrong),
+        };
+        Self { word, tag, command }
+    }
+}
+
 impl Command {
     /// Parses a command; without `do` it gives a box.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &[u8]) -> Result<Self, String> {
-        let wrong = |error: serde_json::Error| format!("this is not a command: {error}");
-        let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text).map_err(wrong)?;
-        if let Some(version) = fields.remove("version").filter(|version| *version != VERSION) {
-            return Err(format!("commands of version {version} are not known, only those of version {VERSION}"));
-        }
-        fields.entry("do").or_insert("give".into());
-        serde_json::from_value(fields.into()).map_err(wrong)
+        Request::parse(text).command
     }
 
     /// The box that it gives.

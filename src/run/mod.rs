@@ -25,18 +25,19 @@
 //! # }
 //! ```
 
+mod association;
 #[cfg(feature = "cli")]
 mod command;
+mod detections;
 #[cfg(feature = "cli")]
 mod offline;
 mod session;
 
 #[cfg(feature = "cli")]
-pub(crate) use command::{Command, MAX_TARGETS, word};
+pub(crate) use command::{Command, MAX_TARGETS, Request, word};
+pub use detections::{Detected, Detection, DetectionParams, MAX_DETECTIONS};
 #[cfg(feature = "cli")]
-pub(crate) use offline::{Late, OneSided, Passes};
-#[cfg(feature = "cli")]
-pub(crate) use session::Pilot;
+pub(crate) use offline::{Passes, Record, Smoothing, at_once};
 pub use session::{Cause, Follower, Outcome, Session};
 #[cfg(feature = "files")]
 pub use session::{Halt, Step, Watch};

@@ -1,10 +1,10 @@
-//! Smooth boxes, and passes over a whole file before its results are written, which also track from both sides between two
-//! given boxes.
+//! Smooth boxes of a stream, and a pass over a whole file before its results are written, whose boxes are smoothed then or
+//! tracked from both sides between two given ones.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::{Cause, Halt, Outcome, Pilot, Session, Step};
+use super::{Cause, Halt, Outcome, Session, Step, Watch};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::Result;
@@ -143,6 +143,33 @@ fn least_squares(path: &[[f64; 2]], weights: &[f64], begins: bool) -> Vec<[f64; 
     smooth
 }
 
+/// Smooths the boxes of a stream.
+#[derive(Debug)]
+pub(crate) enum Smoothing {
+    /// Each step at once, by the frames before; the filters and the last boxes of the targets.
+    AtOnce(BTreeMap<usize, (OneSided, BBox)>),
+    /// Each step by the frames after too.
+    Late(Late),
+}
+
+impl Smoothing {
+    pub(crate) fn new(at_once: bool) -> Self {
+        if at_once { Self::AtOnce(BTreeMap::new()) } else { Self::Late(Late::default()) }
+    }
+}
+
+/// Smooth outcomes by the frames before.
+pub(crate) fn at_once(filters: &mut BTreeMap<usize, (OneSided, BBox)>, outcomes: &[Outcome]) -> Vec<Outcome> {
+    filters.retain(|id, _| outcomes.iter().any(|outcome| outcome.target == *id));
+    let smooth = |outcome: &Outcome| {
+        let (filter, last) = filters.entry(outcome.target).or_insert((OneSided::default(), outcome.bbox));
+        let estimate = outcome.estimate.map(|estimate| filter.next(estimate));
+        *last = estimate.map_or(*last, |estimate| estimate.bbox);
+        Outcome { bbox: *last, estimate, ..*outcome }
+    };
+    outcomes.iter().map(smooth).collect()
+}
+
 /// Holds the steps of a stream until the next [`LAG`] frames are tracked, and smooths their boxes over these too.
 #[derive(Debug, Default)]
 pub(crate) struct Late {
@@ -155,8 +182,9 @@ pub(crate) struct Late {
 }
 
 impl Late {
-    pub(crate) fn add(&mut self, step: &Step<'_, Pilot>) {
+    pub(crate) fn add(&mut self, step: &Step<'_, Tracker>) {
         self.waiting.push_back(Arc::clone(step.item));
+        self.last.retain(|id, _| self.tracked.iter().flatten().any(|outcome| outcome.target == *id));
         self.tracked.push_back(step.outcomes.to_vec());
         if self.tracked.len() > WINDOW {
             self.tracked.pop_front();
@@ -221,7 +249,10 @@ impl OneSided {
 /// The estimates of a target by position.
 type Track = BTreeMap<usize, Estimate>;
 
-/// What the passes need to know of a run.
+/// The outcomes of a whole run, by position.
+pub(crate) type Record = BTreeMap<usize, Vec<Outcome>>;
+
+/// What a pass needs to know of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Passes<'a> {
     pub source: &'a dyn Source,
@@ -231,49 +262,63 @@ pub(crate) struct Passes<'a> {
     pub smooth: bool,
 }
 
+/// Takes down all outcomes of a run.
+struct Recorder<'a> {
+    record: Record,
+    /// The most pixels of a frame.
+    pixels: usize,
+    cancel: &'a CancelToken,
+    /// Told of each frame, and of each that is skipped.
+    tell: &'a mut dyn FnMut(Option<&str>),
+}
+
+impl Watch<Tracker> for Recorder<'_> {
+    fn step(&mut self, step: &Step<'_, Tracker>) -> Result<()> {
+        let size = step.item.frame.as_ref().map_or((0, 0), |frame| frame.as_frame().size());
+        self.pixels = self.pixels.max(size.0 * size.1);
+        self.record.insert(step.item.position, step.outcomes.to_vec());
+        (self.tell)(None);
+        self.cancel.check()
+    }
+
+    fn skipped(&mut self, message: &str) {
+        (self.tell)(Some(message));
+    }
+}
+
 impl Passes<'_> {
-    /// Runs a session over all frames, and returns followers that repeat what its targets did, with the error that ended
-    /// it. Between two given boxes, in `pairs` by target, a copy of `backward` follows the target from the second to the
-    /// first, and the two paths are joined where they overlap most.
+    /// Runs a session over all frames, and returns what its targets did, with the error that ended it. Between two given
+    /// boxes, in `pairs` by target, a copy of `backward` follows the target from the second to the first, and the two
+    /// paths are joined where they overlap most.
     pub(crate) fn run(
         &self,
-        mut session: Session<Pilot>,
+        session: &mut Session<Tracker>,
         frames: impl Iterator<Item = Item>,
-        pairs: &[Vec<[(usize, BBox); 2]>],
+        pairs: &[(usize, Vec<[(usize, BBox); 2]>)],
         backward: Option<&Tracker>,
-        mut tick: impl FnMut(),
-    ) -> (Vec<Pilot>, Option<Halt>) {
-        let (mut tracks, mut pixels) = (vec![Track::new(); pairs.len()], 1);
-        let ended = session.run(frames, &mut |step: &Step<'_, Pilot>| {
-            let size = step.item.frame.as_ref().map_or((0, 0), |frame| frame.as_frame().size());
-            pixels = pixels.max(size.0 * size.1);
-            for outcome in step.outcomes {
-                let estimate = outcome.estimate.map(|estimate| Estimate { bbox: outcome.bbox, ..estimate });
-                tracks[outcome.target].extend(estimate.map(|estimate| (step.item.position, estimate)));
-            }
-            tick();
-            self.cancel.check()
-        });
-        let mut halt = ended.err();
-        for (track, pairs) in tracks.iter_mut().zip(pairs) {
+        tell: &mut dyn FnMut(Option<&str>),
+    ) -> (Record, Option<Halt>) {
+        let mut recorder = Recorder { record: Record::new(), pixels: 1, cancel: self.cancel, tell };
+        let mut halt = session.run(frames, &mut recorder).err();
+        let Recorder { mut record, pixels, .. } = recorder;
+        for (target, pairs) in pairs {
+            let mut track = track_of(&record, *target);
             for &[first, last] in pairs.iter().filter(|pair| pair[0].0 + 1 < pair[1].0) {
                 let met = halt.is_none() && track.contains_key(&last.0);
                 let Some(tracker) = backward.filter(|_| met) else { continue };
                 match self.backward(tracker.clone(), first.0, last, pixels) {
-                    Ok(path) => join(track, &path),
+                    Ok(path) => join(&mut track, &path),
                     Err(error) => halt = Some(error),
                 }
             }
+            if self.smooth {
+                let mut path: Vec<Estimate> = track.values().copied().collect();
+                smooth(&mut path, TREND_WEIGHT);
+                track.values_mut().zip(path).for_each(|(old, new)| *old = new);
+            }
+            put_back(&mut record, *target, &track);
         }
-        (tracks.into_iter().map(|track| self.stored(track)).collect(), halt)
-    }
-
-    fn stored(&self, track: Track) -> Pilot {
-        let mut track: Vec<Estimate> = track.into_values().collect();
-        if self.smooth {
-            smooth(&mut track, TREND_WEIGHT);
-        }
-        Pilot::Stored(track.into())
+        (record, halt)
     }
 
     /// Follows a target from the frame and box `last` back to the frame after `first`, in frames of at most `pixels`.
@@ -298,6 +343,24 @@ impl Passes<'_> {
         }
         path.remove(&last.0);
         Ok(path)
+    }
+}
+
+/// The estimates of a target.
+fn track_of(record: &Record, target: usize) -> Track {
+    let of_target = |outcomes: &[Outcome]| outcomes.iter().find(|outcome| outcome.target == target)?.estimate;
+    record.iter().filter_map(|(&position, outcomes)| Some((position, of_target(outcomes)?))).collect()
+}
+
+/// Gives the outcomes of a target these estimates, and to frames that could not be read the box before.
+fn put_back(record: &mut Record, target: usize, track: &Track) {
+    let mut last = None;
+    for (position, outcomes) in record {
+        for outcome in outcomes.iter_mut().filter(|outcome| outcome.target == target) {
+            outcome.estimate = outcome.estimate.and_then(|_| track.get(position).copied());
+            last = outcome.estimate.map(|estimate| estimate.bbox).or(last);
+            outcome.bbox = last.unwrap_or(outcome.bbox);
+        }
     }
 }
 
@@ -347,7 +410,7 @@ mod tests {
                 let item = Arc::new(Item::numbered(position, None, Err(Error::NotInitialized), 0.0));
                 let outcome =
                     |target| Outcome { target, bbox: estimate.bbox, estimate: Some(*estimate), took: Duration::ZERO };
-                late.add(&Step::earlier(&item, &[outcome(0), outcome(1)][usize::from(position > 5)..]));
+                late.add(&Step::again(&item, &[outcome(0), outcome(1)][usize::from(position > 5)..]));
             }
             while let Some((item, outcomes)) = late.next(position > track.len()) {
                 assert_eq!(item.position, smooth.len() + 1);
@@ -431,10 +494,11 @@ mod tests {
         let (source, cancel, given) = (Large::default(), CancelToken::default(), BBox::new(9.0, 9.0, 24.0, 24.0));
         let passes = Passes { source: &source, channels: Channels::Luma, cancel: &cancel, smooth: false };
         let tracker = Tracker::new(Params::paper()).unwrap();
-        let mut session = Session::of(Pilot::Live(tracker.clone(), None), 1, given);
-        session.give(0, 10, Some(given));
+        let mut session = Session::of(tracker.clone(), 1, given);
+        session.give(1, 10, Some(given));
         let frames = source.stream(Span { first: 1, last: Some(10) }, Channels::Luma.into(), &cancel).unwrap();
-        let (_, halt) = passes.run(session, frames, &[vec![[(1, given), (10, given)]]], Some(&tracker), || ());
+        let pairs = [(1, vec![[(1, given), (10, given)]])];
+        let (_, halt) = passes.run(&mut session, frames, &pairs, Some(&tracker), &mut |_| ());
         assert!(halt.is_none() && MAX_BYTES == 8 * 8192 * 4096);
         assert_eq!(*source.1.lock().unwrap(), [[1, 10], [3, 10], [2, 2]]);
     }

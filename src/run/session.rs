@@ -1,8 +1,6 @@
 //! Targets that are followed through one stream of frames.
 
 use std::collections::BTreeMap;
-#[cfg(feature = "cli")]
-use std::collections::VecDeque;
 #[cfg(feature = "files")]
 use std::path::{Path, PathBuf};
 #[cfg(feature = "files")]
@@ -12,8 +10,7 @@ use std::time::{Duration, Instant};
 #[cfg(feature = "parallel")]
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
-#[cfg(feature = "cli")]
-use super::offline::OneSided;
+use super::detections::{Detector, Life};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
@@ -69,73 +66,30 @@ impl<F: Follower + ?Sized> Follower for Box<F> {
     }
 }
 
-/// Follows a target, or repeats what was found before.
-#[cfg(feature = "cli")]
-#[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "a target has one of them")]
-pub(crate) enum Pilot {
-    /// With a filter, if boxes are smoothed.
-    Live(Tracker, Option<OneSided>),
-    /// The estimates of all frames to come.
-    Stored(VecDeque<Estimate>),
-}
-
-#[cfg(feature = "cli")]
-impl Pilot {
-    /// The next estimate, of the tracker or the stored one.
-    fn next(&mut self, live: impl FnOnce(&mut Tracker) -> Result<Estimate>) -> Result<Estimate> {
-        match self {
-            Self::Live(tracker, filter) => {
-                let estimate = live(tracker)?;
-                Ok(filter.as_mut().map_or(estimate, |filter| filter.next(estimate)))
-            }
-            Self::Stored(estimates) => estimates.pop_front().ok_or(Error::NotInitialized),
-        }
-    }
-
-    /// The tracker.
-    pub(crate) fn tracker(&self) -> Option<&Tracker> {
-        match self {
-            Self::Live(tracker, _) => Some(tracker),
-            Self::Stored(_) => None,
-        }
-    }
-}
-
-#[cfg(feature = "cli")]
-impl Follower for Pilot {
-    fn init(&mut self, frame: &Frame<'_>, bbox: BBox) -> Result<Estimate> {
-        self.next(|tracker| tracker.init(frame, bbox))
-    }
-
-    fn update(&mut self, frame: &Frame<'_>) -> Result<Estimate> {
-        self.next(|tracker| tracker.update(frame))
-    }
-
-    fn response(&self) -> Option<ResponseMap<'_>> {
-        self.tracker().and_then(Tracker::response)
-    }
-}
-
 /// Any number of targets, each followed from its own first frame on. Every frame is decoded once for all of them.
 ///
-/// [`Session::feed`] takes single frames; with the feature `files`, `Session::run` takes a stream to its end. Targets can
-/// be added, dropped and given a new box at any time. A clone continues independently. All frames have the size of the
-/// first one, until the last target is dropped.
+/// [`Session::feed`] takes single frames; with the feature `files`, `Session::run` takes a stream to its end. Targets have
+/// ids from 1, which never return. They can be added, dropped and given a new box at any time; with
+/// [`Session::detect`] a detector begins, corrects and ends them. A clone continues independently. All frames have the
+/// size of the first one, until the last target is dropped.
 #[derive(Clone, Debug)]
 pub struct Session<F> {
-    targets: Vec<Target<F>>,
-    outcomes: Vec<Outcome>,
+    /// Those that have not ended.
+    pub(super) targets: BTreeMap<usize, Target<F>>,
+    /// The lowest id that no target has had.
+    next: usize,
+    pub(super) outcomes: Vec<Outcome>,
     /// Width and height of the first frame, while there are targets.
     size: Option<(usize, usize)>,
     skip_bad_frames: bool,
-    parallel: bool,
+    pub(super) parallel: bool,
+    pub(super) detector: Option<Box<Detector<F>>>,
 }
 
 /// The result for one target in one frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// Number of the target in the session.
+    /// Id of the target.
     pub target: usize,
     /// Its box, or the last known one; in its first frame the given box.
     pub bbox: BBox,
@@ -147,7 +101,15 @@ pub struct Outcome {
 
 impl<F> Default for Session<F> {
     fn default() -> Self {
-        Self { targets: Vec::new(), outcomes: Vec::new(), size: None, skip_bad_frames: false, parallel: false }
+        Self {
+            targets: BTreeMap::new(),
+            next: 1,
+            outcomes: Vec::new(),
+            size: None,
+            skip_bad_frames: false,
+            parallel: false,
+            detector: None,
+        }
     }
 }
 
@@ -165,26 +127,71 @@ impl<F: Follower> Session<F> {
         self.skip_bad_frames = on;
     }
 
-    /// Adds a target that begins with `bbox` (0-based) at the frame of position `start`; returns its number. If that
-    /// frame never comes, it keeps [waiting](Self::waiting) until it is [given](Self::give) a box for one that does.
+    /// Adds a target that begins with `bbox` (0-based) at the frame of position `start`; returns its id. If that frame
+    /// never comes, it keeps [waiting](Self::waiting) until it is [given](Self::give) a box for one that does.
     pub fn add(&mut self, follower: F, start: usize, bbox: BBox) -> usize {
-        self.targets.push(Target::new(follower, start, bbox));
-        self.targets.len() - 1
+        self.insert(self.next, follower, start, bbox)
+    }
+
+    /// The same with an id of the caller; it replaces a target with that id.
+    pub fn insert(&mut self, id: usize, follower: F, start: usize, bbox: BBox) -> usize {
+        self.targets.insert(id, Target::new(follower, BTreeMap::from([(start, Some(bbox))])));
+        self.use_up(id);
+        id
+    }
+
+    /// Learns a target at once, in the frame that the session is given at `position`, before or after: a new one, or one
+    /// that is followed, which keeps what it is given later.
+    ///
+    /// # Errors
+    /// A frame of another size, and the follower's own; nothing is changed then.
+    pub fn learn<'f>(
+        &mut self,
+        id: usize,
+        mut follower: F,
+        position: usize,
+        frame: impl Into<Frame<'f>>,
+        bbox: BBox,
+    ) -> Result<Estimate> {
+        let frame = frame.into();
+        check_size(self.size, &frame).map_err(Cause::into_error)?;
+        let begun = Instant::now();
+        let estimate = follower.init(&frame, bbox)?;
+        let known = self.targets.remove(&id);
+        let mut target = Target::new(follower, known.map(|target| target.planned).unwrap_or_default());
+        target.last = Some(estimate);
+        target.learned = Some((position, begun.elapsed()));
+        self.targets.insert(id, target);
+        self.size = Some(frame.size());
+        self.use_up(id);
+        Ok(estimate)
+    }
+
+    /// No later target gets this id. Above the highest there is none.
+    fn use_up(&mut self, id: usize) {
+        self.next = id.checked_add(1).map_or(self.next, |after| self.next.max(after));
+    }
+
+    /// Adds a target that a detection has begun.
+    pub(super) fn put(&mut self, id: usize, follower: F, estimate: Estimate, life: Life) {
+        let target = Target { last: Some(estimate), life: Some(life), ..Target::new(follower, BTreeMap::new()) };
+        self.targets.insert(id, target);
+        self.use_up(id);
     }
 
     /// Gives a target a box at a frame that it has not seen, where its follower learns it again; `None` ends it there. If
     /// that frame never comes, the box is not used; an end takes effect at the next frame.
     pub fn give(&mut self, target: usize, position: usize, bbox: Option<BBox>) {
-        if let Some(target) = self.targets.get_mut(target) {
+        if let Some(target) = self.targets.get_mut(&target) {
             target.planned.insert(position, bbox);
         }
     }
 
-    /// Ends a target and frees its memory. The others keep their numbers. Returns whether the target existed.
+    /// Ends a target and frees its memory. Returns whether it existed.
     pub fn drop_target(&mut self, target: usize) -> bool {
         self.outcomes.retain(|outcome| outcome.target != target);
-        let ended = self.targets.get_mut(target).is_some_and(Target::end);
-        if self.is_empty() {
+        let ended = self.targets.remove(&target).is_some();
+        if self.targets.is_empty() {
             self.size = None;
         }
         ended
@@ -195,9 +202,25 @@ impl<F: Follower> Session<F> {
         self.parallel = on;
     }
 
-    /// The follower of a target that has not been dropped.
+    /// The follower of a target that has not ended.
     pub fn follower(&self, target: usize) -> Option<&F> {
-        self.targets.get(target).and_then(Target::follower)
+        self.targets.get(&target).map(|target| &target.follower)
+    }
+
+    /// The ids of the targets that have not ended, ascending. Those that a detector's box has begun are among them once
+    /// they are confirmed.
+    pub fn ids(&self) -> impl Iterator<Item = usize> {
+        self.targets.iter().filter(|(_, target)| target.is_shown()).map(|(&id, _)| id)
+    }
+
+    /// The lowest id that no target has had.
+    pub fn next_id(&self) -> usize {
+        self.next
+    }
+
+    /// The last estimate of a target that has begun and not ended.
+    pub fn last(&self, target: usize) -> Option<Estimate> {
+        self.targets.get(&target)?.last
     }
 
     /// The outcomes of the last frame.
@@ -208,8 +231,7 @@ impl<F: Follower> Session<F> {
     /// Targets that have not begun, and the position that each waits for. A target that could not begin waits for the
     /// next box that it is given.
     pub fn waiting(&self) -> impl Iterator<Item = (usize, usize)> {
-        let waiting = |(number, target): (usize, &Target<F>)| target.waits().map(|position| (number, position));
-        self.targets.iter().enumerate().filter_map(waiting)
+        self.targets.iter().filter_map(|(&id, target)| target.waits().map(|position| (id, position)))
     }
 
     /// Gives a frame to all targets that have begun or begin at `position`.
@@ -222,37 +244,33 @@ impl<F: Follower> Session<F> {
         let frame = frame.into();
         self.outcomes.clear();
         check_size(self.size, &frame)?;
-        if !self.is_empty() {
+        if !self.targets.is_empty() {
             self.size = Some(frame.size());
         }
-        let several = self.parallel && self.targets.iter().filter(|target| target.follows(position)).count() > 1;
-        let feed = |target: &mut Target<F>| target.feed(position, &frame);
+        let several = self.parallel && self.targets.values().filter(|target| target.follows(position)).count() > 1;
+        let feed = |(&id, target): (&usize, &mut Target<F>)| (id, target.feed(position, &frame));
         let answers: Vec<_> = match several {
             #[cfg(feature = "parallel")]
             true => self.targets.par_iter_mut().map(feed).collect(),
             _ => self.targets.iter_mut().map(feed).collect(),
         };
         let mut failed = None;
-        for (target, answer) in answers.into_iter().enumerate() {
+        for (target, answer) in answers {
             match answer {
-                Some((Ok(estimate), took)) => {
-                    let bbox = self.targets[target].last().unwrap_or(estimate.bbox);
-                    self.outcomes.push(Outcome { target, bbox, estimate: Some(estimate), took });
+                Some((Ok(estimate), took)) if self.targets[&target].is_shown() => {
+                    self.outcomes.push(Outcome { target, bbox: estimate.bbox, estimate: Some(estimate), took });
                 }
                 Some((Err(error), _)) if failed.is_none() => failed = Some((target, error)),
                 _ => {}
             }
         }
+        self.targets.retain(|_, target| !target.ended || !target.planned.is_empty());
+        self.watch_detected(position, &frame);
         match failed {
             None => Ok(&self.outcomes),
             Some((_, error @ Error::FrameSize { .. })) => Err(Cause::Frame(error)),
             Some((target, error)) => Err(Cause::Target { target, error }),
         }
-    }
-
-    /// Whether no target is left.
-    fn is_empty(&self) -> bool {
-        self.targets.iter().all(|target| target.follower().is_none())
     }
 }
 
@@ -261,39 +279,38 @@ type Answer = (Result<Estimate>, Duration);
 
 /// A target from its first frame to its last.
 #[derive(Clone, Debug)]
-struct Target<F> {
-    /// `None` once the target is dropped.
-    follower: Option<F>,
+pub(super) struct Target<F> {
+    pub follower: F,
     /// The boxes that it will be given, by position; `None` ends it.
     planned: BTreeMap<usize, Option<BBox>>,
-    /// The last box, once it has begun.
-    last: Option<BBox>,
+    /// The last estimate, unless it has not begun or has ended.
+    pub last: Option<Estimate>,
+    ended: bool,
+    /// The position of the frame that it has learned ahead of [`Session::feed`], and how long that took.
+    learned: Option<(usize, Duration)>,
+    /// What a detector has said of it.
+    pub life: Option<Life>,
 }
 
 impl<F> Target<F> {
-    fn new(follower: F, start: usize, bbox: BBox) -> Self {
-        Self { follower: Some(follower), planned: BTreeMap::from([(start, Some(bbox))]), last: None }
+    fn new(follower: F, planned: BTreeMap<usize, Option<BBox>>) -> Self {
+        Self { follower, planned, last: None, ended: false, learned: None, life: None }
     }
 
-    /// Its follower; `None` once it is dropped.
-    fn follower(&self) -> Option<&F> {
-        self.follower.as_ref()
-    }
-
-    /// Its last box, if it has begun and is not dropped.
-    fn last(&self) -> Option<BBox> {
-        self.last.filter(|_| self.follower.is_some())
+    /// Whether it has outcomes: those that a detector has begun do once they are confirmed.
+    pub fn is_shown(&self) -> bool {
+        self.life.as_ref().is_none_or(|life| life.confirmed)
     }
 
     /// The position where it will begin, if it has not begun.
     fn waits(&self) -> Option<usize> {
-        let waits = self.follower.is_some() && self.last.is_none();
+        let waits = self.last.is_none();
         self.planned.iter().find(|(_, bbox)| waits && bbox.is_some()).map(|(&position, _)| position)
     }
 
     /// Whether it is given a box at this position.
     fn starts_at(&self, position: usize) -> bool {
-        self.follower.is_some() && matches!(self.planned.get(&position), Some(Some(_)))
+        matches!(self.planned.get(&position), Some(Some(_)))
     }
 
     /// Takes out what is planned for this position. An end takes effect even if its frame was left out.
@@ -310,12 +327,7 @@ impl<F> Target<F> {
 
     /// Whether it uses the frame at this position.
     fn follows(&self, position: usize) -> bool {
-        self.last().is_some() || self.starts_at(position)
-    }
-
-    /// Ends it; returns whether it was alive.
-    fn end(&mut self) -> bool {
-        self.follower.take().is_some()
+        self.last.is_some() || self.starts_at(position)
     }
 }
 
@@ -323,22 +335,21 @@ impl<F: Follower> Target<F> {
     /// Follows the target in the frame at this position, or begins; `None` without a target.
     fn feed(&mut self, position: usize, frame: &Frame<'_>) -> Option<Answer> {
         let begun = Instant::now();
-        let due = self.due(position);
-        let follower = self.follower.as_mut()?;
-        let answer = match due {
+        let learned = self.learned.take().filter(|(at, _)| *at == position);
+        let answer = match self.due(position) {
             Some(Some(given)) => {
-                let learned = follower.init(frame, given);
-                self.last = learned.is_ok().then_some(given);
+                let learned = self.follower.init(frame, given);
+                (self.last, self.ended) = (learned.as_ref().ok().copied(), false);
                 learned
             }
             Some(None) => {
-                self.last = None;
+                (self.last, self.ended) = (None, true);
                 return None;
             }
-            None => {
-                self.last?;
-                follower.update(frame).inspect(|estimate| self.last = Some(estimate.bbox))
-            }
+            None => match (self.last?, learned) {
+                (estimate, Some((_, took))) => return Some((Ok(estimate), took)),
+                _ => self.follower.update(frame).inspect(|estimate| self.last = Some(*estimate)),
+            },
         };
         Some((answer, begun.elapsed()))
     }
@@ -361,14 +372,20 @@ pub struct Step<'a, F> {
     pub item: &'a Arc<Item>,
     /// In the order in which the targets were added.
     pub outcomes: &'a [Outcome],
-    targets: &'a [Target<F>],
+    /// `None` for a step that is repeated, which has no response map.
+    targets: Option<&'a BTreeMap<usize, Target<F>>>,
 }
 
 #[cfg(feature = "cli")]
 impl<'a, F> Step<'a, F> {
-    /// An earlier step with other outcomes; it has no response map.
-    pub(crate) fn earlier(item: &'a Arc<Item>, outcomes: &'a [Outcome]) -> Self {
-        Self { item, outcomes, targets: &[] }
+    /// A step that is repeated with these outcomes.
+    pub(crate) fn again(item: &'a Arc<Item>, outcomes: &'a [Outcome]) -> Self {
+        Self { item, outcomes, targets: None }
+    }
+
+    /// This step with other outcomes.
+    pub(crate) fn with<'b>(&'b self, outcomes: &'b [Outcome]) -> Step<'b, F> {
+        Step { item: self.item, outcomes, targets: self.targets }
     }
 }
 
@@ -376,7 +393,7 @@ impl<'a, F> Step<'a, F> {
 impl<F: Follower> Step<'_, F> {
     /// The response map of an outcome, if there is one.
     pub fn response(&self, outcome: &Outcome) -> Option<ResponseMap<'_>> {
-        outcome.estimate.and_then(|_| self.targets.get(outcome.target)?.follower()?.response())
+        outcome.estimate.and_then(|_| self.targets?.get(&outcome.target)?.follower.response())
     }
 }
 
@@ -391,6 +408,11 @@ pub trait Watch<F> {
 
     /// A frame has come; targets may be added, dropped and given new boxes before they see it.
     fn before(&mut self, session: &mut Session<F>, item: &Item) {
+        let _ = (session, item);
+    }
+
+    /// The targets have seen a frame; detections may change its outcomes.
+    fn after(&mut self, session: &mut Session<F>, item: &Item) {
         let _ = (session, item);
     }
 
@@ -449,25 +471,26 @@ impl<F: Follower> Session<F> {
             Some(cause) => return Err(Halt { position: item.position, path: item.path, cause }),
             None => {}
         }
+        watch.after(self, &item);
         let item = Arc::new(item);
-        let step = Step { item: &item, outcomes: &self.outcomes, targets: &self.targets };
+        let step = Step { item: &item, outcomes: &self.outcomes, targets: Some(&self.targets) };
         let watched = watch.step(&step);
         watched.map_err(|error| Halt { position: item.position, path: item.path.clone(), cause: Cause::Watch(error) })
     }
 
     /// Adds an outcome without an estimate for each target that has none, after an unusable frame.
     fn add_missing(&mut self) {
-        for (target, last) in self.targets.iter().map(Target::last).enumerate() {
+        for (&target, of) in &self.targets {
             let known = self.outcomes.iter().any(|outcome| outcome.target == target);
-            let missed = last.filter(|_| !known);
-            let took = Duration::ZERO;
-            self.outcomes.extend(missed.map(|bbox| Outcome { target, bbox, estimate: None, took }));
+            let missed = of.last.filter(|_| !known && of.is_shown());
+            let missing = |last: Estimate| Outcome { target, bbox: last.bbox, estimate: None, took: Duration::ZERO };
+            self.outcomes.extend(missed.map(missing));
         }
         self.outcomes.sort_by_key(|outcome| outcome.target);
     }
 
     fn starts_at(&self, position: usize) -> bool {
-        self.targets.iter().any(|target| target.starts_at(position))
+        self.targets.values().any(|target| target.starts_at(position))
     }
 }
 
@@ -494,7 +517,7 @@ pub enum Cause {
     /// A target could not be learned or followed.
     #[error("{error}")]
     Target {
-        /// Number of the target in the session.
+        /// Id of the target.
         target: usize,
         /// The error.
         #[source]

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::background_localizer::BackgroundLocalizer;
+use super::correction::Correction;
 use super::filter_localizer::FilterLocalizer;
 #[cfg(feature = "neural")]
 use super::fused_localizer::FusedLocalizer;
@@ -48,6 +49,7 @@ pub struct Tracker {
     #[cfg(feature = "neural")]
     _networks: Option<std::sync::Arc<super::network::Networks>>,
     target: Option<Engine>,
+    correction: Correction,
 }
 
 impl Tracker {
@@ -66,6 +68,7 @@ impl Tracker {
             #[cfg(feature = "neural")]
             _networks,
             target: None,
+            correction: Correction::default(),
         })
     }
 
@@ -85,6 +88,7 @@ impl Tracker {
         let frame = frame.into();
         let (target, estimate) = Engine::new(&self.params, &frame, bbox)?;
         self.target = Some(target);
+        self.correction = Correction::of(estimate);
         Ok(estimate)
     }
 
@@ -106,7 +110,36 @@ impl Tracker {
         if got != expected {
             return Err(Error::FrameSize { expected, got });
         }
-        Ok(target.update(&frame))
+        Ok(self.correction.follow(target.update(&frame)))
+    }
+
+    /// Corrects the place and the size of the target in the last frame by a box from elsewhere, as a detector's, whose
+    /// sides have this noise: a standard deviation, in pixels. Nothing is learned. The box counts the more, the less
+    /// noise it has, the less sure the tracker was since the last correction, and the longer ago that is. A target that
+    /// is lost, or does not touch the box, is looked for there from the next frame on.
+    ///
+    /// # Errors
+    /// [`Error::NotInitialized`] before [`Tracker::init`]; [`Error::Box`] for a box where no target can be, and for noise
+    /// below zero. Neither changes the tracker.
+    pub fn adjust(&mut self, bbox: BBox, noise: f64) -> Result<Estimate> {
+        let target = self.target.as_mut().ok_or(Error::NotInitialized)?;
+        super::check_start(target.frame_size, bbox)?;
+        if !noise.is_finite() || noise < 0.0 {
+            return Err(Error::Box { bbox, reason: format!("its noise is {noise}: it must be 0 or more pixels") });
+        }
+        if self.correction.is_elsewhere(bbox) {
+            target.put(bbox.center());
+            self.correction.restart(bbox);
+        } else {
+            self.correction.adjust(bbox, noise);
+        }
+        self.correction.estimate().ok_or(Error::NotInitialized)
+    }
+
+    /// How far corrections have moved the box from where the model sees the target, and how much they have changed its
+    /// size, in shares of the size.
+    pub fn drift(&self) -> f64 {
+        self.correction.drift()
     }
 
     /// The score of every translation in the last area that was looked at; `None` before [`Tracker::init`]. While a
@@ -117,7 +150,7 @@ impl Tracker {
 
     /// Where the target was last; `None` before [`Tracker::init`].
     pub fn bbox(&self) -> Option<BBox> {
-        self.target.as_ref().map(|target| target.bbox())
+        self.correction.estimate().map(|estimate| estimate.bbox)
     }
 }
 
@@ -289,6 +322,12 @@ impl Engine {
         located.evidence.refit_kept |= learned == Learned::KeptModel;
         let moved = verdict.found.is_some() && located.seen;
         self.lifecycle.step(&Observation::Guarded { doubts, moved });
+    }
+
+    /// Puts the target at another place.
+    fn put(&mut self, center: (f64, f64)) {
+        self.pose = self.pose.at(center);
+        self.localizer.restart(self.pose);
     }
 
     /// Where the target was last.

@@ -10,6 +10,7 @@
 mod appearance;
 mod background_localizer;
 mod calibration;
+mod correction;
 mod engine;
 mod filter_localizer;
 #[cfg(feature = "neural")]
@@ -41,9 +42,7 @@ pub use params::{
 };
 pub use response::{ResponseLayout, ResponseMap};
 
-#[cfg(feature = "files")]
 use crate::bbox::BBox;
-#[cfg(feature = "cli")]
 use crate::error::Result;
 
 /// Pixels of the shorter side of a box below which its features say nothing.
@@ -68,7 +67,6 @@ pub fn too_small(bbox: &BBox) -> Option<String> {
 ///
 /// # Errors
 /// [`Error::Box`](crate::Error::Box) with the reason why not.
-#[cfg(feature = "cli")]
 pub fn check_start(size: (usize, usize), bbox: BBox) -> Result<()> {
     localizer::check_box(size, bbox)
 }

@@ -92,6 +92,9 @@ impl Controller {
                 return Ok(Some(format!("{done}: {what}")));
             }
             Command::Quit => return Err("a page does not end the program".into()),
+            Command::Adjust { .. } | Command::Detect { .. } => {
+                return Err("this is a command of a run, not of the page".into());
+            }
             Command::Play => {
                 // At the last frame, playing still tracks what a correction left open.
                 let all = |last| self.position() >= last && self.wanted(last).is_none();

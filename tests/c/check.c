@@ -153,9 +153,16 @@ static void rules(void) {
     CHECK(kcf_update(tracker, &none, &found) == KCF_STATUS_ARGUMENT && strstr(kcf_error(), "frame.pixels"));
     CHECK(kcf_update(tracker, &good, NULL) == KCF_STATUS_ARGUMENT);
 
+    CHECK(kcf_adjust(NULL, box, 1, NULL) == KCF_STATUS_ARGUMENT);
+    CHECK(kcf_adjust(tracker, boxes[0], 1, &found) == KCF_STATUS_BOX && kcf_adjust(tracker, box, -1, NULL) == KCF_STATUS_BOX);
+
     /* None of that has changed the tracker. */
     CHECK(kcf_update(tracker, &good, &found) == KCF_STATUS_OK && !*kcf_error());
     CHECK(fabs(found.bbox.x - box.x) < 2 && has_corners_of_its_box(&found) && found.state == KCF_STATE_TRACKING);
+    /* A correction stays. */
+    kcf_box moved = {box.x + 4, box.y, box.w, box.h};
+    CHECK(kcf_adjust(tracker, moved, 0, &found) == KCF_STATUS_OK && fabs(found.bbox.x - moved.x) < 1e-9);
+    CHECK(kcf_update(tracker, &good, &found) == KCF_STATUS_OK && fabs(found.bbox.x - moved.x) < 2);
     memset(pixels, 90, sizeof pixels);
     CHECK(kcf_update(tracker, &good, &found) == KCF_STATUS_OK && found.state == KCF_STATE_LOST);
 

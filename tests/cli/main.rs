@@ -11,6 +11,7 @@ mod pictures;
 mod schema;
 
 mod bad_input;
+mod detections;
 mod detectors;
 mod endings;
 mod eval;

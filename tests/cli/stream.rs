@@ -362,7 +362,9 @@ fn commands_add_give_and_drop_targets_between_the_frames_of_a_pipe() {
     };
     let mut send = |position: usize| frames.write_all(&pictures[position - 1]).unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut line = || serde_json::from_str::<serde_json::Value>(&lines.next().unwrap().unwrap()).unwrap();
+    let parse = |line: String| serde_json::from_str::<serde_json::Value>(&line).unwrap();
+    // Of targets alone.
+    let mut line = || lines.by_ref().map(|line| parse(line.unwrap())).find(|row| row.get("bbox").is_some()).unwrap();
     let what = |line: &serde_json::Value| (line["index"].clone(), line["id"].clone(), line["state"].clone());
 
     send(1);

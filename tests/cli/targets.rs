@@ -79,7 +79,8 @@ fn a_file_names_targets_and_all_outputs_tell_them_apart() {
     assert_eq!((&first["index"], &first["id"], &first["state"]), (&2.into(), &7.into(), &"initial".into()));
     assert_eq!(place.read("o.jsonl").lines().count(), 5 + 4);
     let table = place.read("o.csv");
-    assert!(table.lines().next().unwrap().ends_with(",id") && table.lines().nth(1).unwrap().ends_with(",7"));
+    assert!(table.lines().next().unwrap().ends_with(",id,class,name"));
+    assert!(table.lines().nth(1).unwrap().ends_with(",7,target,"));
     let coco = place.json("coco.json");
     assert_eq!((coco["images"].as_array().unwrap().len(), coco["annotations"].as_array().unwrap().len()), (5, 9));
     assert_eq!(place.read("cvat.xml").matches("<track ").count(), 2);

@@ -154,6 +154,7 @@ fn recipes_run() {
     fs::copy(place.seq().join("groundtruth_rect.txt"), folder.join("published/Car.txt")).unwrap();
     fs::write(folder.join("targets.csv"), "id,frame,x,y,w,h\n1,1,40,30,24,32\n2,3,100,60,30,24\n").unwrap();
     fs::write(folder.join("work.json"), SESSION).unwrap();
+    fs::write(folder.join("det.txt"), "1,-1,98,114,34,81,0.9\n4,-1,98,114,34,81,0.9\n").unwrap();
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_kcf-track"));
     let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
 

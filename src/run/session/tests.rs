@@ -83,31 +83,34 @@ fn targets_are_added_dropped_and_given_new_boxes_on_the_way() {
         session.parallel(parallel);
         session.add(Drift::default(), 1, at(10.0));
         session.add(Drift::default(), 1, at(20.0));
-        assert_eq!(places(session.feed(1, &frame).unwrap()), [(0, 10.0), (1, 20.0)]);
+        assert_eq!(places(session.feed(1, &frame).unwrap()), [(1, 10.0), (2, 20.0)]);
         session.add(Drift::default(), 3, at(30.0));
-        assert_eq!(session.waiting().collect::<Vec<_>>(), [(2, 3)]);
-        assert_eq!(places(session.feed(2, &frame).unwrap()), [(0, 11.0), (1, 21.0)]);
-        assert!(session.drop_target(0) && !session.drop_target(0) && !session.drop_target(9));
-        assert!(session.follower(0).is_none() && places(session.outcomes()) == [(1, 21.0)]);
-        session.give(1, 3, Some(at(50.0)));
-        session.give(0, 3, Some(at(1.0)));
+        assert_eq!(session.waiting().collect::<Vec<_>>(), [(3, 3)]);
+        assert_eq!(places(session.feed(2, &frame).unwrap()), [(1, 11.0), (2, 21.0)]);
+        assert!(session.drop_target(1) && !session.drop_target(1) && !session.drop_target(9));
+        assert!(session.follower(1).is_none() && places(session.outcomes()) == [(2, 21.0)]);
+        session.give(2, 3, Some(at(50.0)));
+        session.give(1, 3, Some(at(1.0)));
         let mut branch = session.clone();
-        assert_eq!(places(session.feed(3, &frame).unwrap()), [(1, 50.0), (2, 30.0)]);
-        assert_eq!(places(session.feed(4, &frame).unwrap()), [(1, 51.0), (2, 31.0)]);
+        assert_eq!(places(session.feed(3, &frame).unwrap()), [(2, 50.0), (3, 30.0)]);
+        assert_eq!(places(session.feed(4, &frame).unwrap()), [(2, 51.0), (3, 31.0)]);
         // The clone goes on from where it was taken.
-        assert_eq!(places(branch.feed(3, &frame).unwrap()), [(1, 50.0), (2, 30.0)]);
+        assert_eq!(places(branch.feed(3, &frame).unwrap()), [(2, 50.0), (3, 30.0)]);
         assert_eq!(session.waiting().count(), 0);
         // A waiting target begins with an earlier box, and an end is one even if its frame was left out.
         session.add(Drift::default(), 99, at(70.0));
-        session.give(3, 5, Some(at(80.0)));
-        session.give(2, 5, None);
-        assert_eq!(places(session.feed(6, &frame).unwrap()), [(1, 52.0)]);
-        session.give(3, 7, Some(at(80.0)));
-        assert_eq!(places(session.feed(7, &frame).unwrap()), [(1, 53.0), (3, 80.0)]);
+        session.give(4, 5, Some(at(80.0)));
+        session.give(3, 5, None);
+        assert_eq!(places(session.feed(6, &frame).unwrap()), [(2, 52.0)]);
+        assert!(session.follower(3).is_none(), "an end frees the memory");
+        session.give(4, 7, Some(at(80.0)));
+        assert_eq!(places(session.feed(7, &frame).unwrap()), [(2, 53.0), (4, 80.0)]);
         // Also if a box of a later frame was left out with it.
-        session.give(3, 8, None);
-        session.give(3, 9, Some(at(90.0)));
-        assert_eq!(places(session.feed(10, &frame).unwrap()), [(1, 54.0)]);
+        session.give(4, 8, None);
+        session.give(4, 9, Some(at(90.0)));
+        assert_eq!(places(session.feed(10, &frame).unwrap()), [(2, 54.0)]);
+        // An id is not used again.
+        assert_eq!(session.add(Drift::default(), 11, at(0.0)), 5);
     }
 }
 
@@ -141,10 +144,10 @@ fn no_target_begins_on_a_frame_of_another_size() {
             Err(Cause::Frame(Error::FrameSize { expected, got })) => assert_eq!((expected, got), ((4, 1), (5, 1))),
             other => panic!("{other:?}"),
         }
-        assert_eq!(session.waiting().collect::<Vec<_>>(), [(1, 3)]);
+        assert_eq!(session.waiting().collect::<Vec<_>>(), [(2, 3)]);
         // Both targets take the next frame.
-        assert_eq!(places(session.feed(3, &frame(4)).unwrap()), [(0, 12.0), (1, 20.0)]);
-        assert_eq!(places(session.feed(4, &frame(4)).unwrap()), [(0, 13.0), (1, 21.0)]);
+        assert_eq!(places(session.feed(3, &frame(4)).unwrap()), [(1, 12.0), (2, 20.0)]);
+        assert_eq!(places(session.feed(4, &frame(4)).unwrap()), [(1, 13.0), (2, 21.0)]);
     }
     // The first frame sets the size even before any target begins.
     let mut session = Session::of(Drift::default(), 2, at(10.0));
@@ -156,9 +159,9 @@ fn no_target_begins_on_a_frame_of_another_size() {
 fn a_session_without_targets_takes_frames_of_any_size() {
     let mut session = Session::of(Drift::default(), 1, at(10.0));
     session.feed(1, &frame(5)).unwrap();
-    session.drop_target(0);
+    session.drop_target(1);
     session.add(Drift::default(), 2, at(20.0));
-    assert_eq!(places(session.feed(2, &frame(4)).unwrap()), [(1, 20.0)]);
+    assert_eq!(places(session.feed(2, &frame(4)).unwrap()), [(2, 20.0)]);
 }
 
 #[test]
@@ -169,14 +172,14 @@ fn one_target_that_fails_takes_no_outcome_from_the_others() {
         for bbox in [at(10.0), BBox::new(20.0, 0.0, 9.0, 1.0), at(30.0)] {
             session.add(Drift::default(), 1, bbox);
         }
-        assert!(matches!(session.feed(1, &frame(4)), Err(Cause::Target { target: 1, error: Error::Box { .. } })));
-        assert_eq!(places(session.outcomes()), [(0, 10.0), (2, 30.0)]);
+        assert!(matches!(session.feed(1, &frame(4)), Err(Cause::Target { target: 2, error: Error::Box { .. } })));
+        assert_eq!(places(session.outcomes()), [(1, 10.0), (3, 30.0)]);
         // It does not wait for a position that never comes.
         assert_eq!(session.waiting().count(), 0);
-        assert_eq!(places(session.feed(2, &frame(4)).unwrap()), [(0, 11.0), (2, 31.0)]);
+        assert_eq!(places(session.feed(2, &frame(4)).unwrap()), [(1, 11.0), (3, 31.0)]);
         // A better box begins it.
-        session.give(1, 3, Some(at(20.0)));
-        assert_eq!(places(session.feed(3, &frame(4)).unwrap()), [(0, 12.0), (1, 20.0), (2, 32.0)]);
+        session.give(2, 3, Some(at(20.0)));
+        assert_eq!(places(session.feed(3, &frame(4)).unwrap()), [(1, 12.0), (2, 20.0), (3, 32.0)]);
     }
 }
 

@@ -1,0 +1,524 @@
+//! A detector now and then: its boxes begin, correct and end the targets of a [`Session`].
+//!
+//! Between detections each target is followed by its own tracker. A detection is compared with where the targets were in
+//! its frame, which may be [`DetectionParams::late`] frames old, and what it says is carried forward to the newest one.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::Deserialize;
+
+use super::association::{Candidate, associate, enlarged};
+use super::session::{Follower, Outcome, Session, Target};
+use crate::bbox::BBox;
+use crate::error::{Error, Result};
+use crate::frame::{Frame, FrameBuf};
+use crate::settings::{Setting, settings};
+use crate::tracker::{Estimate, State, Tracker, check_start};
+
+/// Maximum detections of a frame.
+pub const MAX_DETECTIONS: usize = 1000;
+
+/// Maximum bytes of frames that are kept for detections that come late.
+const MAX_FRAME_BYTES: usize = 256 << 20;
+
+/// How often the margin of a target is counted.
+const MAX_REACH: usize = 3;
+
+/// Confidence from which a target is sure, and by how much verifiers must differ to decide between two targets.
+const SURE: f32 = 0.8;
+const VERIFIED: f32 = 0.2;
+
+/// A box of a detector.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Detection {
+    /// The box, 0-based.
+    #[serde(alias = "box")]
+    pub bbox: BBox,
+    /// How sure the detector is, 0 to 1.
+    #[serde(default = "certain")]
+    pub score: f64,
+    /// What it is. Detections of one class begin no target of another and correct none.
+    #[serde(default)]
+    pub class: Option<String>,
+}
+
+fn certain() -> f64 {
+    1.0
+}
+
+settings! {
+    /// How detections become targets.
+    pub struct DetectionParams {
+        /// Score from which a detection chooses its target first and may begin one
+        high: f64 = 0.5, Within(0.0, 1.0);
+        /// Score from which a detection counts at all; below `high` only for a target that is followed
+        low: f64 = 0.1, Within(0.0, 1.0);
+        /// Least overlap (intersection over union) of a detection with its target
+        overlap: f64 = 0.2, Within(0.0, 1.0);
+        /// The same for scores below `high`
+        overlap_low: f64 = 0.5, Within(0.0, 1.0);
+        /// The same for a target that is not yet confirmed
+        overlap_new: f64 = 0.35, Within(0.0, 1.0);
+        /// Margin around both boxes, in shares of their sides, for a target that is lost; once more for each detection in
+        /// a row that has missed it, up to three times
+        reach: f64 = 0.3, Within(0.0, 10.0);
+        /// Standard deviation of a detection's sides, as a share of its size
+        noise: f64 = 0.06, Within(0.0, 1.0);
+        /// Detections after which a target is shown
+        confirm: usize = 2, Within(1.0, 100.0);
+        /// Show the targets of the first detections of a run at once
+        first: bool = true;
+        /// Detections in a row that may miss a target that is tracked; one that is uncertain ends after half as many
+        patience: usize = 4, Within(1.0, 1000.0);
+        /// Share of a miss that counts against a sure target where no target was detected at all
+        blind_miss: f64 = 0.3, Within(0.0, 1.0);
+        /// How far corrections may move a box from what its tracker follows, in shares of its size, until that is learned
+        /// anew
+        drift: f64 = 0.35, Above(0.0, 10.0);
+        /// Detections of a lost target after which it is learned anew
+        relearn: usize = 2, Within(1.0, 100.0);
+        /// Overlap of two targets above which they may be one
+        double: f64 = 0.6, Within(0.0, 1.0);
+        /// Frames in a row after which one of two such targets ends
+        double_frames: usize = 10, Within(1.0, 1000.0);
+        /// Frames by which a detection may come late
+        late: usize = 60, Within(0.0, 600.0);
+        /// Targets at a time
+        targets: usize = 100, Within(1.0, 10000.0);
+    }
+}
+
+impl DetectionParams {
+    /// Sets one of them by its name, as `double-frames` or `double_frames`, to what `text` says.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for an unknown name and a value out of its range.
+    pub fn change(&mut self, name: &str, text: &str) -> Result<()> {
+        Setting::set(self, "detections", &name.replace('_', "-"), text, false)
+    }
+
+    /// Whether all of them are in their ranges.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for the first that is not.
+    pub fn check(&self) -> Result<()> {
+        self.check_ranges("detections")
+    }
+}
+
+/// What became of the detections of a frame.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Detected {
+    /// The target of each detection, which may not be confirmed yet; `None` for one that is not used.
+    pub ids: Vec<Option<usize>>,
+    /// Why detections are not understood, by their places.
+    pub refused: Vec<(usize, String)>,
+}
+
+/// What a session needs for detections.
+#[derive(Clone, Debug)]
+pub(super) struct Detector<F> {
+    params: DetectionParams,
+    /// A copy follows each new target.
+    tracker: F,
+    /// The latest frames, by position.
+    frames: VecDeque<(usize, FrameBuf)>,
+    /// Frames in a row for which two targets have lain on each other.
+    doubles: BTreeMap<(usize, usize), usize>,
+    /// Targets that have ended.
+    ended: Vec<usize>,
+    /// Whether there were detections.
+    has_begun: bool,
+}
+
+/// What detections say of a target.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Life {
+    /// Whether it is shown.
+    pub confirmed: bool,
+    /// Whether it was added by the caller, who ends it too.
+    given: bool,
+    class: Option<String>,
+    /// Detections less misses, at most the patience. The target ends without any.
+    evidence: f64,
+    hits: usize,
+    /// Detections in a row that have missed it.
+    missed: usize,
+    /// Detections since it was lost.
+    hits_lost: usize,
+    /// The frame of the last detection.
+    last_hit: usize,
+    /// Its boxes in the latest frames.
+    boxes: VecDeque<(usize, BBox)>,
+}
+
+impl Life {
+    /// Of a target that the caller has added.
+    fn given() -> Self {
+        Self { confirmed: true, given: true, ..Self::default() }
+    }
+
+    fn at(&self, position: usize) -> Option<BBox> {
+        self.boxes.iter().rev().find(|(at, _)| *at <= position).map(|(_, bbox)| *bbox)
+    }
+}
+
+/// Where the box `now` would be if `then`, its place in an earlier frame, had been `right`.
+fn carried(then: BBox, now: BBox, right: BBox) -> BBox {
+    let (old, new, center) = (then.center(), right.center(), now.center());
+    let (w, h) = (right.w * now.w / then.w, right.h * now.h / then.h);
+    let x = center.0 + (new.0 - old.0) * now.w / then.w;
+    let y = center.1 + (new.1 - old.1) * now.h / then.h;
+    BBox::new(x - w / 2.0, y - h / 2.0, w, h)
+}
+
+impl<F: Follower> Session<F> {
+    /// Takes down a frame and where the targets are in it, for detections. Of two targets on one object one ends.
+    pub(super) fn watch_detected(&mut self, position: usize, frame: &Frame<'_>) {
+        let Some(detector) = &mut self.detector else { return };
+        let bytes = frame.width() * frame.height() * frame.format().bytes();
+        let kept = (detector.params.late + 1).min((MAX_FRAME_BYTES / bytes.max(1)).max(1));
+        while detector.frames.len() >= kept {
+            detector.frames.pop_front();
+        }
+        let rows = (0..frame.height()).flat_map(|y| frame.row(y)).copied().collect();
+        let copy = FrameBuf::new(rows, frame.width(), frame.height(), frame.format());
+        detector.frames.extend(copy.map(|copy| (position, copy)));
+        for target in self.targets.values_mut() {
+            let Some(estimate) = target.last else { continue };
+            let life = target.life.get_or_insert_with(Life::given);
+            life.hits_lost *= usize::from(estimate.state == State::Lost);
+            life.boxes.push_back((position, estimate.bbox));
+            if life.boxes.len() > detector.params.late + 1 {
+                life.boxes.pop_front();
+            }
+        }
+        for id in self.doubles() {
+            self.end_by_detections(id);
+        }
+    }
+
+    /// Those of two targets on one object that end.
+    fn doubles(&mut self) -> Vec<usize> {
+        let Self { detector: Some(detector), targets, .. } = self else { return Vec::new() };
+        let shown = |(&id, target): (&usize, &'_ Target<F>)| {
+            let life = target.life.as_ref().filter(|life| life.confirmed)?;
+            let found = target.last.filter(|last| last.state != State::Lost)?;
+            Some((id, life.given, life.last_hit, found))
+        };
+        let all: Vec<_> = targets.iter().filter_map(shown).collect();
+        let (mut doubles, mut ending) = (BTreeMap::new(), Vec::new());
+        for (place, &(a, a_given, a_hit, a_found)) in all.iter().enumerate() {
+            for &(b, b_given, b_hit, b_found) in &all[place + 1..] {
+                if a_found.bbox.overlap(&b_found.bbox) < detector.params.double {
+                    continue;
+                }
+                let frames = detector.doubles.get(&(a, b)).map_or(1, |frames| frames + 1);
+                if frames < detector.params.double_frames || a_given && b_given {
+                    doubles.insert((a, b), frames);
+                    continue;
+                }
+                let looks = a_found.evidence.identity.zip(b_found.evidence.identity).map_or(0.0, |(a, b)| a - b);
+                let is_a_worse = match (a_given, b_given) {
+                    (true, false) => false,
+                    (false, true) => true,
+                    _ if looks.abs() > VERIFIED => looks < 0.0,
+                    // The older one stays.
+                    _ => b_hit > a_hit,
+                };
+                ending.push(if is_a_worse { a } else { b });
+            }
+        }
+        detector.doubles = doubles;
+        ending
+    }
+
+    /// Ends a target and says so in [`Session::take_ended`].
+    fn end_by_detections(&mut self, id: usize) {
+        let was_shown = self.targets.get(&id).is_some_and(|target| target.is_shown());
+        self.drop_target(id);
+        if let Some(detector) = self.detector.as_mut().filter(|_| was_shown) {
+            detector.ended.push(id);
+        }
+    }
+
+    /// The targets that detections have ended since the last call.
+    pub fn take_ended(&mut self) -> Vec<usize> {
+        self.detector.as_mut().map_or(Vec::new(), |detector| std::mem::take(&mut detector.ended))
+    }
+
+    /// The class of a target that a detection has begun.
+    pub fn class(&self, target: usize) -> Option<&str> {
+        self.targets.get(&target)?.life.as_ref()?.class.as_deref()
+    }
+}
+
+impl Session<Tracker> {
+    /// Takes detections from now on: a copy of `tracker` follows each new target. The latest frames are kept for those
+    /// that come late, at most 256 MB.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a number out of its range.
+    pub fn expect_detections(&mut self, tracker: Tracker, params: DetectionParams) -> Result<()> {
+        params.check()?;
+        let (frames, doubles, ended) = (VecDeque::new(), BTreeMap::new(), Vec::new());
+        self.detector = Some(Box::new(Detector { params, tracker, frames, doubles, ended, has_begun: false }));
+        Ok(())
+    }
+
+    /// Corrects a target by a box in the frame at `position`, the newest or an earlier one, without learning anew: see
+    /// [`Tracker::adjust`]. Its noise is that of detections, unless it is given in pixels.
+    ///
+    /// # Errors
+    /// An unknown target, a frame that is not or no longer known, and those of [`Tracker::adjust`].
+    pub fn adjust(&mut self, id: usize, position: Option<usize>, bbox: BBox, noise: Option<f64>) -> Result<Estimate> {
+        let share = self.detector.as_ref().map_or(DetectionParams::default().noise, |detector| detector.params.noise);
+        let then = match (position, &self.detector) {
+            (Some(position), Some(detector)) => Some(detector.frame(position)?.0),
+            _ => None,
+        };
+        let unknown = || Error::Parameter {
+            name: "target",
+            value: id.to_string(),
+            expected: "there is no target with this id in that frame".into(),
+        };
+        let target = self.targets.get_mut(&id).ok_or_else(unknown)?;
+        let now = target.last.ok_or_else(unknown)?;
+        if !bbox.is_valid() {
+            return Err(Error::Box { bbox, reason: "width and height must be above zero".into() });
+        }
+        let then = then.map(|at| target.life.as_ref().and_then(|life| life.at(at)).ok_or_else(unknown)).transpose()?;
+        let right = then.map_or(bbox, |then| carried(then, now.bbox, bbox));
+        let noise = noise.unwrap_or(share * bbox.area().sqrt());
+        let estimate = Estimate { state: now.state, ..target.follower.adjust(right, noise)? };
+        target.last = Some(estimate);
+        // Earlier boxes too: a detection of a frame in between says the same once more.
+        if let Some(life) = &mut target.life {
+            let from = position.unwrap_or(life.boxes.back().map_or(0, |(newest, _)| *newest));
+            for (_, old) in life.boxes.iter_mut().filter(|(at, _)| *at >= from) {
+                *old = carried(now.bbox, *old, estimate.bbox);
+            }
+        }
+        self.show(id, estimate);
+        Ok(estimate)
+    }
+
+    /// Takes the detections of the frame at `position`, which the session has seen: the newest or an earlier one. They
+    /// correct the outcomes of the newest frame, begin targets and end those that they miss too often.
+    ///
+    /// # Errors
+    /// A frame that has not come or is too old, more than [`MAX_DETECTIONS`], and a session that does not
+    /// [expect](Self::expect_detections) them. Nothing is changed then.
+    pub fn detect(&mut self, position: usize, detections: &[Detection]) -> Result<Detected> {
+        let refuse =
+            |expected: String| Error::Parameter { name: "detections", value: format!("of frame {position}"), expected };
+        let detector = self.detector.as_ref().ok_or_else(|| refuse("this session expects none".into()))?;
+        if detections.len() > MAX_DETECTIONS {
+            let count = detections.len();
+            return Err(refuse(format!("{count} boxes are more than {MAX_DETECTIONS}, the most of a frame")));
+        }
+        let (at, size) = detector.frame(position).map(|(at, frame)| (at, frame.as_frame().size()))?;
+        let mut detected = Detected { ids: vec![None; detections.len()], refused: Vec::new() };
+        let mut usable = Vec::new();
+        for (place, detection) in detections.iter().enumerate() {
+            match check(size, detection) {
+                Ok(()) => usable.push(place),
+                Err(reason) => detected.refused.push((place, reason)),
+            }
+        }
+        let usable_detections: Vec<Detection> = usable.iter().map(|&place| detections[place].clone()).collect();
+        let params = detector.params.clone();
+        let targets = self.candidates(at);
+        let found = associate(&targets, &usable_detections, &params);
+        let mut matched: Vec<usize> = found.iter().flatten().map(|&place| targets[place].id).collect();
+        let (mut begin, is_blind) = (params.clone(), matched.is_empty());
+        if let Some(detector) = &mut self.detector {
+            // Two detections: two objects.
+            detector.doubles.retain(|(a, b), _| !(matched.contains(a) && matched.contains(b)));
+            if !detector.has_begun && params.first {
+                begin.confirm = 1;
+            }
+            detector.has_begun |= !usable.is_empty();
+        }
+        for (place, (detection, target)) in usable.into_iter().zip(usable_detections.iter().zip(&found)) {
+            detected.ids[place] = match target.map(|target| targets[target].id) {
+                Some(id) => self.hit(id, at, detection, &params),
+                None => self.begin_detected(at, detection, &begin),
+            };
+            matched.extend(detected.ids[place]);
+        }
+        for target in targets.iter().filter(|target| !matched.contains(&target.id)) {
+            self.miss(target.id, is_blind, &params);
+        }
+        Ok(detected)
+    }
+
+    /// The targets as they were in the frame at `position`.
+    fn candidates(&self, position: usize) -> Vec<Candidate> {
+        let candidate = |(&id, target): (&usize, &Target<Tracker>)| {
+            let life = target.life.as_ref()?;
+            let (bbox, state) = (life.at(position)?, target.last?.state);
+            let times = usize::from(state == State::Lost) + life.missed;
+            let (class, times) = (life.class.clone(), times.min(MAX_REACH));
+            Some(Candidate { id, bbox, state, confirmed: life.confirmed, class, times })
+        };
+        self.targets.iter().filter_map(candidate).collect()
+    }
+
+    /// A detection is this target, which it corrects, or has learned anew; returns its id.
+    fn hit(&mut self, id: usize, at: usize, detection: &Detection, params: &DetectionParams) -> Option<usize> {
+        let target = self.targets.get_mut(&id)?;
+        let life = target.life.as_mut()?;
+        let is_lost = target.last.is_some_and(|last| last.state == State::Lost);
+        life.evidence = (life.evidence + 1.0).min(params.patience as f64);
+        (life.hits, life.missed) = (life.hits + 1, 0);
+        life.hits_lost += usize::from(is_lost);
+        life.last_hit = at;
+        life.class = life.class.take().or(detection.class.clone());
+        if !life.confirmed && life.hits >= params.confirm {
+            life.confirmed = true;
+            return self.confirm(id, params);
+        }
+        if life.hits_lost >= params.relearn || target.follower.drift() > params.drift {
+            let (follower, estimate, boxes) = self.learned_at(at, detection, State::Recovered)?;
+            let target = self.targets.get_mut(&id)?;
+            (target.follower, target.last) = (follower, Some(estimate));
+            if let Some(life) = &mut target.life {
+                life.hits_lost = 0;
+                life.boxes.retain(|(position, _)| *position < at);
+                life.boxes.extend(boxes);
+            }
+            self.show(id, estimate);
+            return Some(id);
+        }
+        let noise = params.noise * detection.bbox.area().sqrt();
+        self.adjust(id, Some(at), detection.bbox, Some(noise)).ok().map(|_| id)
+    }
+
+    /// Shows a target from now on, as itself, or as one that was not detected since this one began near it: that one is
+    /// lost, or its box stays on what covered it. Returns its id.
+    fn confirm(&mut self, id: usize, params: &DetectionParams) -> Option<usize> {
+        let new = self.targets.get(&id)?.life.as_ref()?;
+        let &(birth, bbox) = new.boxes.front()?;
+        let near = |(&other, target): (&usize, &Target<Tracker>)| {
+            let life = target.life.as_ref().filter(|life| life.confirmed && !life.given && life.last_hit < birth)?;
+            let alike = life.class.as_ref().zip(new.class.as_ref()).is_none_or(|(a, b)| a == b);
+            let margin = params.reach * MAX_REACH as f64;
+            let overlap = enlarged(life.at(birth)?, margin).overlap(&enlarged(bbox, margin));
+            (other != id && alike && overlap >= params.overlap).then_some((other, overlap))
+        };
+        let old = self.targets.iter().filter_map(near).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(other, _)| other);
+        let shown = old.unwrap_or(id);
+        if let Some(old) = old.and_then(|old| self.targets.remove(&old)).and_then(|old| old.life) {
+            let mut target = self.targets.remove(&id)?;
+            if let Some(life) = &mut target.life {
+                life.evidence = old.evidence.max(life.evidence);
+                life.hits += old.hits;
+            }
+            self.targets.insert(shown, target);
+        }
+        self.show(shown, self.last(shown)?);
+        Some(shown)
+    }
+
+    /// A detector has not seen a target where it was, and perhaps none at all.
+    fn miss(&mut self, id: usize, is_blind: bool, params: &DetectionParams) {
+        let Some(target) = self.targets.get_mut(&id) else { return };
+        let (Some(life), Some(last)) = (&mut target.life, target.last) else { return };
+        let is_sure = last.evidence.confidence.is_some_and(|confidence| confidence >= SURE);
+        life.missed += 1;
+        life.evidence -= match last.state {
+            State::Tracking | State::Recovered if is_sure && is_blind => params.blind_miss,
+            State::Uncertain => 2.0,
+            _ => 1.0,
+        };
+        if !life.given && life.evidence <= 0.0 {
+            self.end_by_detections(id);
+        }
+    }
+
+    /// Begins a target, unless there is one already, or too many; returns its id.
+    fn begin_detected(&mut self, at: usize, detection: &Detection, params: &DetectionParams) -> Option<usize> {
+        let is_double = |target: &Candidate| target.bbox.overlap(&detection.bbox) >= params.double;
+        if detection.score < params.high
+            || self.targets.len() >= params.targets
+            || self.candidates(at).iter().any(is_double)
+        {
+            return None;
+        }
+        let (follower, estimate, boxes) = self.learned_at(at, detection, State::Tracking)?;
+        let id = self.next_id();
+        let confirmed = params.confirm <= 1;
+        let (class, evidence) = (detection.class.clone(), 1.0);
+        let life = Life { confirmed, class, evidence, hits: 1, last_hit: at, boxes, ..Life::default() };
+        self.put(id, follower, estimate, life);
+        self.show(id, estimate);
+        Some(id)
+    }
+
+    /// A follower that has learned a detection in its frame and has seen all frames since, with its boxes in them.
+    fn learned_at(
+        &self,
+        at: usize,
+        detection: &Detection,
+        state: State,
+    ) -> Option<(Tracker, Estimate, VecDeque<(usize, BBox)>)> {
+        let detector = self.detector.as_ref()?;
+        let (mut follower, mut last, mut boxes) = (detector.tracker.clone(), None, VecDeque::new());
+        for (position, frame) in detector.frames.iter().filter(|(position, _)| *position >= at) {
+            let estimate: Estimate = match last {
+                None => follower.init(frame, detection.bbox),
+                Some(_) => follower.update(frame),
+            }
+            .ok()?;
+            boxes.push_back((*position, estimate.bbox));
+            last = Some(estimate);
+        }
+        let mut estimate = last?;
+        if estimate.state == State::Initial {
+            // Nobody has given this box.
+            (estimate.state, estimate.evidence.confidence) = (state, Some(detection.score as f32));
+        }
+        Some((follower, estimate, boxes))
+    }
+
+    /// Puts an estimate into the outcomes of the newest frame, if its target is shown.
+    fn show(&mut self, id: usize, estimate: Estimate) {
+        if !self.targets.get(&id).is_some_and(|target| target.is_shown()) {
+            return;
+        }
+        let (bbox, took) = (estimate.bbox, std::time::Duration::ZERO);
+        match self.outcomes.iter_mut().find(|outcome| outcome.target == id) {
+            Some(outcome) => (outcome.bbox, outcome.estimate) = (bbox, outcome.estimate.map(|_| estimate)),
+            None => self.outcomes.push(Outcome { target: id, bbox, estimate: Some(estimate), took }),
+        }
+        self.outcomes.sort_by_key(|outcome| outcome.target);
+    }
+}
+
+impl<F> Detector<F> {
+    /// The frame at a position, or the last one before it that was kept.
+    fn frame(&self, position: usize) -> Result<(usize, &FrameBuf)> {
+        let refuse = |expected| Error::Parameter { name: "frame", value: position.to_string(), expected };
+        let newest = self.frames.back().map_or(0, |(newest, _)| *newest);
+        if position > newest {
+            return Err(refuse(format!("it has not come yet; the newest frame is {newest}")));
+        }
+        let kept = self.frames.iter().rev().find(|(at, _)| *at <= position);
+        let oldest = self.frames.front().map_or(0, |(oldest, _)| *oldest);
+        kept.map(|(at, frame)| (*at, frame))
+            .ok_or_else(|| refuse(format!("it is too old; the oldest that is kept is frame {oldest}")))
+    }
+}
+
+/// Whether a detection can be one.
+fn check(size: (usize, usize), detection: &Detection) -> Result<(), String> {
+    if !(0.0..=1.0).contains(&detection.score) {
+        return Err(format!("the score {} must be 0 to 1", detection.score));
+    }
+    check_start(size, detection.bbox).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests;
