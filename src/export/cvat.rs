@@ -124,8 +124,11 @@ fn xml(tracks: &Tracks, run: &Run, frames: usize) -> String {
 const MAX_NODES: u32 = 1_500_000;
 const MAX_ATTRIBUTES: usize = 4_000_000;
 
-/// Maximum attributes of an element, which are compared with each other, and tasks of a project.
-const MAX_OF_ELEMENT: usize = 1000;
+/// Maximum attributes of an element, which are compared with each other.
+const MAX_OF_ELEMENT: usize = 200;
+
+/// Maximum tasks of a project.
+const MAX_TASKS: usize = 1000;
 
 /// Reads a clip for each task of "CVAT for video".
 pub(super) fn read(text: &str) -> Wrong<Vec<Clip>> {
@@ -144,8 +147,8 @@ pub(super) fn read(text: &str) -> Wrong<Vec<Clip>> {
     // In a file that CVAT has written, a person may have changed any keyframe.
     let by_cvat = all("dumped").next().is_some();
     let tasks: Vec<_> = all("task").filter(|task| child(*task, "size").is_some()).collect();
-    if tasks.len() > MAX_OF_ELEMENT {
-        return Err(format!("it has more than {MAX_OF_ELEMENT} tasks"));
+    if tasks.len() > MAX_TASKS {
+        return Err(format!("it has more than {MAX_TASKS} tasks"));
     }
     let mut clips: Vec<Clip> = tasks.iter().map(|task| clip(*task, by_cvat)).collect();
     if clips.is_empty() {
