@@ -12,7 +12,7 @@ use crate::cancel::{CancelToken, spawn};
 use crate::export::TargetRecord;
 use crate::frame::Frame;
 use crate::media::{Item, is_pipe};
-use crate::run::{Command, Follower, MAX_TARGETS, Pilot, Session, word};
+use crate::run::{Command, Follower, MAX_TARGETS, Pilot, Reach, Session, word};
 use crate::tracker::check_start;
 
 /// Bytes of the longest line; a longer one is refused.
@@ -91,13 +91,16 @@ impl Control {
                     }
                     Ok(())
                 }
-                Command::Give { target, position: None, bbox } => find(session, targets, target).map(|_| {
+                Command::Give { target, position: None, bbox, polygon: None, reach: Reach::FromHere } => find(session, targets, target).map(|_| {
                     boxes.entry(target).or_default().push((number, bbox));
                 }),
                 Command::End { target, position: None } => find(session, targets, target).map(|at| {
                     session.drop_target(at);
                     targets[at].end(item.position);
                 }),
+                Command::Give { position: None, .. } => {
+                    Err("a run knows no \"polygon\" and no \"reach\": it tracks on from an upright box".into())
+                }
                 Command::Add { .. } | Command::Give { .. } | Command::End { .. } => {
                     Err("a run has no \"position\": its commands hold for the next frame".into())
                 }

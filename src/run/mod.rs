@@ -32,7 +32,7 @@ mod offline;
 mod session;
 
 #[cfg(feature = "cli")]
-pub(crate) use command::{Command, MAX_TARGETS, word};
+pub(crate) use command::{Attributes, Command, MAX_TARGETS, Reach, word};
 #[cfg(feature = "cli")]
 pub(crate) use offline::{Late, OneSided, Passes};
 #[cfg(feature = "cli")]
