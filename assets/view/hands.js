@@ -69,7 +69,7 @@ const hands = {
     document.activeElement?.blur();
     const { playing, catching_up: late, position } = store.status;
     stage.drag = {
-      id: event.pointerId, from, to: from, start: [event.clientX, event.clientY], moved: false, handle, beside,
+      id: event.pointerId, pointerType: event.pointerType, from, to: from, start: [event.clientX, event.clientY], moved: false, handle, beside,
       // The target of the box, null for a new one, and its frame; during playback, the frame at which it stops.
       target: anew || handle ? stage.selected : null, position: playing || late ? null : position,
     };

@@ -9,13 +9,14 @@ const { pictures } = require("./program.cjs");
 const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 // The page's files from this folder in the place of those in the program: to work on the page without a build.
 const assets = process.env.VIEW_ASSETS;
-const PROGRAM = ["store", "stage", "curve", "panel", "main"];
+const PROGRAM = ["store", "wire", "boxes", "stage", "hands", "curve", "panel", "doubts", "dialogs", "edits", "keys", "main"];
 
 async function open(browser, url, options) {
   const context = await browser.newContext({ acceptDownloads: true, ...options });
   const page = await context.newPage();
   page.errors = [];
   page.on("pageerror", (error) => page.errors.push(String(error)));
+  if (process.env.VIEW_LOG) page.on("pageerror", (error) => console.log(error.stack));
   page.on("console", (message) => message.type() === "error" && page.errors.push(message.text()));
   if (assets) {
     const read = (name) => fs.readFileSync(path.join(assets, name), "utf8");
@@ -98,9 +99,14 @@ async function download(page, button) {
 }
 
 /* Saves the labels in a format. */
-async function save(page, format) {
+async function save(page, format, options = {}) {
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector("#export[open]");
   await page.selectOption("#format", format);
-  return download(page, "#save");
+  for (const [id, value] of Object.entries(options)) await page[value === true ? "check" : "fill"](`#${id}`, String(value));
+  const got = await download(page, "#save");
+  for (const [id, value] of Object.entries(options)) await page.evaluate(([id, value]) => { byId(id).checked = value; }, [id, false]);
+  return got;
 }
 
 async function violations(page, what) {
@@ -115,10 +121,17 @@ async function picture(page, name) {
   if (pictures) await page.screenshot({ path: path.join(pictures, `${name}.png`) });
 }
 
+/* Leaves the Name that has the focus once a target is drawn. */
+async function drawn(page, count) {
+  await targets(page, count);
+  await until(page, () => stage.selected !== null);
+  await page.evaluate(() => document.activeElement.blur());
+}
+
 /* The page's message, and whether it is an error. */
 const said = (page) => page.evaluate(() => [byId("said").textContent, byId("said").classList.contains("wrong")]);
 const says = (page, words) => until(page, (words) => byId("said").textContent.includes(words), words);
 
 module.exports = {
-  boxes, download, drag, onScreen, open, picture, pinch, said, save, says, standsAt, targets, touchDrag, until, violations,
+  boxes, download, drag, drawn, onScreen, open, picture, pinch, said, save, says, standsAt, targets, touchDrag, until, violations,
 };

@@ -21,7 +21,7 @@ const STYLE: &str = include_str!("../../assets/view/view.css");
 const ICON: &str = include_str!("../../assets/view/icon.svg");
 
 /// The page's program, in the order in which it is read.
-const PROGRAM: [&str; 11] = [
+const PROGRAM: [&str; 12] = [
     include_str!("../../assets/view/store.js"),
     include_str!("../../assets/view/wire.js"),
     include_str!("../../assets/view/boxes.js"),
@@ -30,7 +30,8 @@ const PROGRAM: [&str; 11] = [
     include_str!("../../assets/view/curve.js"),
     include_str!("../../assets/view/panel.js"),
     include_str!("../../assets/view/doubts.js"),
-    include_str!("../../assets/view/export.js"),
+    include_str!("../../assets/view/dialogs.js"),
+    include_str!("../../assets/view/edits.js"),
     include_str!("../../assets/view/keys.js"),
     include_str!("../../assets/view/main.js"),
 ];

@@ -177,7 +177,7 @@ impl Seat {
 
     /// Positions and boxes of a target.
     fn found(&self, target: u32) -> Vec<(usize, BBox)> {
-        let found = |track: &state::Track| track.records().map(|record| (record.index, record.bbox)).collect();
+        let found = |track: &track::Track| track.records().map(|record| (record.index, record.bbox)).collect();
         self.view.shared.look(|state| state.tracks.get(&target).map(found).unwrap_or_default())
     }
 }
@@ -430,7 +430,7 @@ fn a_target_whose_beginning_is_gone_stops_no_other() {
     seat.view.shared.change(|state| state.change(1, |track| track.take_back(15)));
     seat.command(seek_to(20));
     seat.play_to_the_end();
-    assert_eq!(seat.found(1).len(), 14);
+    assert_eq!((seat.found(1).len(), document(&seat)["summary"]["completed"].clone()), (20, false.into()));
     assert_eq!(seat.found(2), [plain(1, seat.truth(1), 13), plain(14, seat.truth(14), FRAMES)].concat());
     seat.view.close().unwrap();
 }

@@ -171,7 +171,8 @@ impl Track {
     /// Puts in a record, unless a person gave another box there. What a person said of the target goes before its state.
     fn put(&mut self, mut record: FrameRecord) {
         let said = self.marks.range(..=record.index).next_back().map(|(&at, mark)| (at, mark.given));
-        if said.is_some_and(|(at, given)| at == record.index && given.bbox.is_some()) {
+        let is_given = said.is_some_and(|(at, given)| at == record.index && given.bbox.is_some());
+        if is_given && self.found.contains_key(&record.index) {
             return;
         }
         match said.and_then(|(_, given)| given.occluded) {
@@ -221,8 +222,10 @@ impl Track {
                 }
             }
         }
+        if !mark.is_pin() {
+            self.follow_to(at);
+        }
         self.marks.insert(at, mark);
-        self.follow_to(at);
         self.found.insert(at, Arc::new(record));
         range
     }

@@ -244,7 +244,7 @@ fn every_change_can_be_undone() {
         all.sort_by_key(|(target, _)| target.id);
         all
     };
-    give(state, 1, bbox(1.0), record(1, 1.0));
+    give(&mut state, 1, bbox(1.0), record(1, 1.0));
     (2..10).for_each(|index| assert!(state.found(1, record(index, index as f64))));
     let mut before = vec![seen(&state)];
     let mut step = |state: &mut ViewState, change: &dyn Fn(&mut ViewState)| {
