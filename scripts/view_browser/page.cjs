@@ -16,7 +16,6 @@ async function open(browser, url, options) {
   const page = await context.newPage();
   page.errors = [];
   page.on("pageerror", (error) => page.errors.push(String(error)));
-  if (process.env.VIEW_LOG) page.on("pageerror", (error) => console.log(error.stack));
   page.on("console", (message) => message.type() === "error" && page.errors.push(message.text()));
   if (assets) {
     const read = (name) => fs.readFileSync(path.join(assets, name), "utf8");
@@ -121,11 +120,30 @@ async function picture(page, name) {
   if (pictures) await page.screenshot({ path: path.join(pictures, `${name}.png`) });
 }
 
-/* Leaves the Name that has the focus once a target is drawn. */
-async function drawn(page, count) {
-  await targets(page, count);
-  await until(page, () => stage.selected !== null);
-  await page.evaluate(() => document.activeElement.blur());
+/* Draws a target, and leaves its Name, which then has the focus. */
+async function draw(page, box) {
+  const count = await page.evaluate(() => store.targets.size);
+  await drag(page, box);
+  await targets(page, count + 1);
+  await until(page, () => stage.selected !== null && document.activeElement.id === "name");
+  await page.keyboard.press("Escape");
+}
+
+/* Shows a frame. */
+async function goTo(page, position) {
+  await page.evaluate((position) => order({ do: "seek", position }), position);
+  await standsAt(page, position);
+}
+
+/* Drags from one point of the frame to another one. */
+async function pull(page, from, to, key = null) {
+  const [a, b] = await onScreen(page, [from, to]);
+  if (key) await page.keyboard.down(key);
+  await page.mouse.move(...a);
+  await page.mouse.down();
+  await page.mouse.move(...b, { steps: 4 });
+  await page.mouse.up();
+  if (key) await page.keyboard.up(key);
 }
 
 /* The page's message, and whether it is an error. */
@@ -133,5 +151,6 @@ const said = (page) => page.evaluate(() => [byId("said").textContent, byId("said
 const says = (page, words) => until(page, (words) => byId("said").textContent.includes(words), words);
 
 module.exports = {
-  boxes, download, drag, drawn, onScreen, open, picture, pinch, said, save, says, standsAt, targets, touchDrag, until, violations,
+  boxes, download, drag, draw, goTo, onScreen, open, picture, pinch, pull, said, save, says, standsAt, targets, touchDrag,
+  until, violations,
 };

@@ -39,10 +39,13 @@ impl Results {
     /// # Errors
     /// When there is no record, no place for a temporary file, or no way to read the pictures again.
     pub fn export(&self, shared: &SharedState, wanted: &Wanted) -> Result<Vec<u8>> {
-        let found = match (wanted.form, wanted.target) {
+        let mut found = match (wanted.form, wanted.target) {
             (Form::Otb, Some(target)) => self.otb(shared, target)?,
             _ => self.some_found(shared)?,
         };
+        if !wanted.turned && matches!(wanted.form, Form::Cvat | Form::LabelStudio) {
+            found.records.iter_mut().for_each(|record| record.polygon = None);
+        }
         let io = |source| Error::io("a temporary folder", source);
         let folder = tempfile::tempdir().map_err(io)?;
         let file = folder.path().join(wanted.file);
@@ -163,6 +166,8 @@ pub struct Wanted {
     pub file: &'static str,
     /// Pixels by which interpolated frames may differ.
     pub tolerance: f64,
+    /// Whether CVAT and Label Studio get turned boxes.
+    pub turned: bool,
     /// Whether the frames are written too.
     pub pictures: bool,
     /// The target of a format of one target.

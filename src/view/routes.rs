@@ -171,11 +171,12 @@ impl Routes {
         if !(0.0..=MAX_TOLERANCE).contains(&tolerance) {
             return Err(refused(format!("the tolerance must be from 0 to {MAX_TOLERANCE} pixels")));
         }
-        let (pictures, target) = (request.parameter("pictures") == Some("1"), integer(request, "target")?);
+        let [turned, pictures] = ["turned", "pictures"].map(|name| request.parameter(name) == Some("1"));
+        let target = integer(request, "target")?;
         if form == Form::Otb && target.is_none() {
             return Err(refused("the target is missing: target=1".into()));
         }
-        let made = self.results.export(&self.shared, &Wanted { form, file, tolerance, pictures, target });
+        let made = self.results.export(&self.shared, &Wanted { form, file, tolerance, turned, pictures, target });
         let body = made.map_err(|error| Response::refused(409, &error.to_string()))?;
         let media = if body.starts_with(b"PK") { "application/zip" } else { "application/octet-stream" };
         Ok(Response::ok(media, body).with("Content-Disposition", "attachment"))

@@ -519,7 +519,7 @@ fn document(seat: &Seat) -> serde_json::Value {
     let (frames, stop, parameters) = (Arc::new(Scenery::folder()), CancelToken::default(), serde_json::Value::Null);
     let results = Results { source, frames, stop, parameters, named: false };
     let (form, tolerance) = (crate::export::Form::Json, 1.0);
-    let wanted = results::Wanted { form, file: "labels.json", tolerance, pictures: false, target: None };
+    let wanted = results::Wanted { form, file: "labels.json", tolerance, turned: false, pictures: false, target: None };
     serde_json::from_slice(&results.export(&seat.view.shared, &wanted).unwrap()).unwrap()
 }
 
