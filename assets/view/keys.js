@@ -10,7 +10,7 @@ const KEYS = [
   [["V", "C"], "Ten frames forward, back", (key) => step(key === "v" ? 10 : -10), ["v", "c"]],
   [["R", "E"], "Next, previous given box", (key) => doubts.given(key === "r"), ["r", "e"]],
   [[".", ","], "Next, previous doubtful frame, the worst of each stretch", (key) => doubts.go(key === "."), [".", ","]],
-  [["`"], "Type a frame number", () => byId("frame").focus(), ["`", "~"]],
+  [["`"], "Type a frame number", () => byId("frame").select(), ["`", "~"]],
   [["Home", "End"], "First, last frame", (key) => seekTo(key === "Home" ? store.earliest : store.last)],
   [["N"], "Select nothing, to draw a new target", () => select(null), ["n"]],
   [["Shift N"], "The next drag draws the selected target anew, as Ctrl and a drag", redrawn, ["N"]],

@@ -78,8 +78,8 @@ const panel = {
   /* Scrolls a long list, and nothing else, to a row: the page stays where a person has it. */
   reveal(list, row) {
     const [outer, inner] = [list.getBoundingClientRect(), row.getBoundingClientRect()];
-    if (inner.top < outer.top) list.scrollTop -= outer.top - inner.top;
-    else if (inner.bottom > outer.bottom) list.scrollTop += inner.bottom - outer.bottom;
+    if (inner.top < outer.top) list.scrollTop -= Math.ceil(outer.top - inner.top);
+    else if (inner.bottom > outer.bottom) list.scrollTop += Math.ceil(inner.bottom - outer.bottom);
   },
 
   row(id) {

@@ -72,6 +72,7 @@ module.exports = async function annotating(browser) {
   const [moved] = await onScreen(page, [[200, 150]]);
   assert.ok(moved[0] < still[0] - 20, `${moved} is left of ${still}`);
   await picture(page, "view-zoom");
+  await page.keyboard.press("n");
   await draw(page, [215, 150, 18.5, 14.5]);
   assert.ok(near(await given(2), [215, 150, 18.5, 14.5], 0.5), `${await given(2)} while zoomed`);
   await page.keyboard.press("0");
