@@ -58,7 +58,7 @@ const store = {
       const target = this.target(id);
       const key = JSON.stringify(marks);
       if (target.key !== key) target.revision += 1;
-      Object.assign(target, { key, marks: new Map(marks.map(mark)), name, kind, attributes });
+      Object.assign(target, { key, marks: new Map(marks.map(mark)), name, kind, attributes: attributes ?? {} });
     }
     this.status = news.status;
     if (news.size) this.size = news.size;

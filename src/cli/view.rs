@@ -233,7 +233,7 @@ fn serve(
     for warning in warnings.iter().filter(|_| args.quiet == 0) {
         let _ = writeln!(err, "warning: {warning}");
     }
-    let left = session.as_ref().and_then(|(session, _)| session.position);
+    let left = session.as_ref().filter(|(_, is_anew)| !is_anew).and_then(|(session, _)| session.position);
     let known_end = session.as_ref().and_then(|(session, _)| session.known_end());
     let (targets, frames, named) = match session {
         Some((session, _)) if initial.is_empty() => (session.targets, session.frames, session.named),

@@ -127,14 +127,11 @@ impl Controller {
                     // The receiver may be gone.
                     let _ = reply.send(self.handle(command));
                     if self.shared.look(|state| state.next_clip.is_some()) {
-                        return;
+                        break;
                     }
                     continue;
                 }
-                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => {
-                    self.fill.iter().for_each(Fill::cancel);
-                    return;
-                }
+                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
             self.fill_on();
@@ -145,6 +142,7 @@ impl Controller {
             }
             self.work(playing);
         }
+        self.fill.iter().for_each(Fill::cancel);
     }
 
     /// The position that is shown, or the first one before that.

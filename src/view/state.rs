@@ -340,7 +340,10 @@ impl ViewState {
 fn target_json(id: u32, track: &Track) -> serde_json::Value {
     let mark = |given: Given| (given.frame, given.bbox.is_some(), given.reach, given.occluded, given.until);
     let marks: Vec<_> = track.given().map(mark).collect();
-    let mut target = serde_json::json!({ "id": id, "marks": marks, "attributes": track.attributes });
+    let mut target = serde_json::json!({ "id": id, "marks": marks });
+    if !track.attributes.is_empty() {
+        target["attributes"] = serde_json::json!(track.attributes);
+    }
     for (field, word) in [("name", &track.name), ("class", &track.class)] {
         if let Some(word) = word {
             target[field] = word.as_str().into();
