@@ -91,9 +91,11 @@ impl Control {
                     }
                     Ok(())
                 }
-                Command::Give { target, position: None, bbox, polygon: None, reach: Reach::FromHere } => find(session, targets, target).map(|_| {
-                    boxes.entry(target).or_default().push((number, bbox));
-                }),
+                Command::Give { target, position: None, bbox, polygon: None, reach: Reach::FromHere } => {
+                    find(session, targets, target).map(|_| {
+                        boxes.entry(target).or_default().push((number, bbox));
+                    })
+                }
                 Command::End { target, position: None } => find(session, targets, target).map(|at| {
                     session.drop_target(at);
                     targets[at].end(item.position);

@@ -234,6 +234,8 @@ fn serve(
         let _ = writeln!(err, "warning: {warning}");
     }
     let left = session.as_ref().filter(|(_, is_anew)| !is_anew).and_then(|(session, _)| session.position);
+    // Unless another program has written the session meanwhile.
+    let work = place.work.remove(given).filter(|(_, time)| *time == session_path.and_then(written));
     let known_end = session.as_ref().and_then(|(session, _)| session.known_end());
     let (targets, frames, named) = match session {
         Some((session, _)) if initial.is_empty() => (session.targets, session.frames, session.named),
@@ -252,7 +254,7 @@ fn serve(
         targets,
         frames,
         position: left,
-        work: place.work.remove(given).filter(|(_, time)| *time == session_path.and_then(written)).map(|(work, _)| work),
+        work: work.map(|(work, _)| work),
         clips: place.clips.iter().map(|(_, done)| done.clone()).collect(),
         clip: place.clip,
         said: std::mem::take(&mut place.said).join("; "),

@@ -71,22 +71,20 @@ fn thin(track: &mut Track, tolerance: f64) {
     track.shapes.retain(|_| keep.next().unwrap_or(true));
 }
 
-/// The attributes of every label, but for those that targets have.
-const ATTRIBUTES: &str = "<attributes><attribute><name>name</name><mutable>False</mutable>\
-    <input_type>text</input_type><default_value></default_value><values></values></attribute>\
-    <attribute><name>given</name><mutable>True</mutable><input_type>checkbox</input_type>\
-    <default_value>false</default_value><values>false</values></attribute></attributes>";
+/// An attribute of a label that holds for a whole track.
+const TEXT: &str = "<attribute><name>NAME</name><mutable>False</mutable><input_type>text</input_type>\
+    <default_value></default_value><values></values></attribute>";
+
+/// The attribute of a label that says which boxes were given.
+const GIVEN: &str = "<attribute><name>given</name><mutable>True</mutable><input_type>checkbox</input_type>\
+    <default_value>false</default_value><values>false</values></attribute>";
 
 /// The XML document.
 fn xml(tracks: &Tracks, run: &Run, frames: usize) -> String {
     let (width, height) = (run.source.width, run.source.height);
     let names: BTreeSet<&String> = run.targets.iter().flat_map(|target| target.attributes.keys()).collect();
-    let text_of = |name: &&String| {
-        let kind = "<mutable>False</mutable><input_type>text</input_type><default_value></default_value><values></values>";
-        format!("<attribute><name>{}</name>{kind}</attribute>", escape(name))
-    };
-    let own: String = names.iter().map(text_of).collect();
-    let attributes = ATTRIBUTES.replace("</attributes>", &(own + "</attributes>"));
+    let own: String = names.iter().map(|name| TEXT.replace("NAME", &escape(name))).collect();
+    let attributes = format!("<attributes>{}{own}{GIVEN}</attributes>", TEXT.replace("NAME", "name"));
     let label = |class: &str| format!("<label><name>{}</name>{attributes}</label>", escape(class));
     let labels: String = run.classes().into_iter().map(label).collect();
     let mut text = format!(
@@ -260,9 +258,9 @@ impl Exporter for Cvat {
         let frames = self.frames(run, summary);
         for track in &mut self.tracks.0 {
             let target = run.targets.iter().find(|target| target.id == track.id);
-            let covered = target.into_iter().flat_map(|target| &target.given).filter(|given| given.occluded == Some(true));
-            for given in covered {
-                track.shapes.iter_mut().filter(|shape| shape.index == given.frame).for_each(|shape| shape.occluded = true);
+            for given in target.into_iter().flat_map(|target| &target.given) {
+                let shape = track.shapes.iter_mut().find(|shape| shape.index == given.frame);
+                shape.into_iter().for_each(|shape| shape.occluded |= given.occluded == Some(true));
             }
             let last = track.shapes.last().filter(|last| last.index < frames);
             let end = last.map(|last| Shape {

@@ -28,7 +28,8 @@ impl Controller {
         match command {
             Command::Pick { bbox } if picks => {
                 let item = self.frame(self.position())?;
-                Checkpoint::begin(&self.params, 1, &item, &Given::new(1, Some(bbox))).map_err(|error| error.to_string())?;
+                Checkpoint::begin(&self.params, 1, &item, &Given::new(1, Some(bbox)))
+                    .map_err(|error| error.to_string())?;
                 self.shared.change(|state| state.picked = Some(bbox));
             }
             Command::Pick { .. } => return Err("this page asks for no first box: add a target".into()),

@@ -372,12 +372,7 @@ impl Controller {
                 let Missing { at, from: given, .. } = track.to_track(usize::MAX)?;
                 let checkpoints = checkpoints.entry(*target).or_default();
                 let wants = checkpoints.next(given.frame, at) == position;
-                wants.then(|| Job {
-                    target: *target,
-                    given,
-                    checkpoint: checkpoints.take(given.frame, at),
-                    seen: None,
-                })
+                wants.then(|| Job { target: *target, given, checkpoint: checkpoints.take(given.frame, at), seen: None })
             };
             state
                 .tracks

@@ -81,8 +81,8 @@ impl Results {
                 return refused("its pictures are too many for a page: kcf-track SRC --init-file SESSION --frames DIR");
             }
             let (path, pixels) = (item.path.as_deref(), Some(frame));
-            let of = FrameResult { index: item.position, file: &item.name, path, pixels, ..FrameResult::new(&found.run, &[]) };
-            pictures.write(&of)?;
+            let none = FrameResult::new(&found.run, &[]);
+            pictures.write(&FrameResult { index: item.position, file: &item.name, path, pixels, ..none })?;
         }
         Ok(())
     }
@@ -137,7 +137,8 @@ impl Results {
             let tracks = &state.tracks;
             let targets: Vec<_> = tracks.iter().map(|(id, track)| track.target(*id)).collect();
             // A run is complete only if the end of the source is known.
-            let completed = |last| tracks.values().all(|track| track.start() <= last && track.missing(last).next().is_none());
+            let completed =
+                |last| tracks.values().all(|track| track.start() <= last && track.missing(last).next().is_none());
             let mut records: Vec<_> = tracks.values().flat_map(Track::records).cloned().collect();
             // A stable sort keeps the order of targets within a frame.
             records.sort_by_key(|record| record.index);

@@ -187,7 +187,8 @@ impl Track {
     pub fn give(&mut self, mut given: Given, record: FrameRecord) -> Range<usize> {
         let at = given.frame;
         let end = self.next_piece(at);
-        let is_box = |mark: Option<(&usize, &Mark)>| mark.filter(|(_, mark)| mark.given.bbox.is_some()).map(|(at, _)| *at);
+        let is_box =
+            |mark: Option<(&usize, &Mark)>| mark.filter(|(_, mark)| mark.given.bbox.is_some()).map(|(at, _)| *at);
         let (before, after) = (is_box(self.marks.range(..at).next_back()), is_box(self.marks.range(at + 1..).next()));
         let mut range = at..end;
         let known = self.marks.get(&at).filter(|mark| mark.given.bbox.is_some());

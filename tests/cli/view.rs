@@ -353,7 +353,10 @@ fn a_box_of_a_frame_of_a_pipe_that_is_to_come_is_taken() {
     plain.assert().success();
     let served = serve_pipe(move |mut writer| writer.write_all(&bytes).unwrap(), both);
     let news = served.stands_at(1);
-    assert_eq!(news["targets"], json!([{ "id": 1, "marks": [[1, true, "from-here", null, null]] }, { "id": 2, "marks": [[5, true, "from-here", null, null]] }]));
+    assert_eq!(
+        news["targets"],
+        json!([{ "id": 1, "marks": [[1, true, "from-here", null, null]] }, { "id": 2, "marks": [[5, true, "from-here", null, null]] }])
+    );
     // Nothing is to be saved of the second one alone yet; the document of both has what there is.
     let nothing = served.get("/export?form=otb&target=2");
     assert!(nothing.said().contains("has not come yet: play up to it"), "{}", nothing.said());

@@ -52,7 +52,10 @@ fn a_page_gets_the_changes_that_it_lacks() {
     let news = shared.news(&wants, Duration::ZERO).text;
     assert_eq!(news["changes"][0], serde_json::json!([1, 2, null]));
     assert_eq!(news["changes"][1][2], serde_json::json!([2.5, 0.0, 2.0, 1.0]));
-    assert_eq!(news["targets"][0]["marks"], serde_json::json!([[1, true, "from-here", null, null], [2, true, "from-here", null, 2]]));
+    assert_eq!(
+        news["targets"][0]["marks"],
+        serde_json::json!([[1, true, "from-here", null, null], [2, true, "from-here", null, 2]])
+    );
     // A new page gets the final record of each position.
     let all = shared.news(&Wants::default(), Duration::ZERO).text;
     assert_eq!(all["changes"].as_array().unwrap().len(), 7);
@@ -240,7 +243,8 @@ fn every_change_can_be_undone() {
     let mut state = ViewState::default();
     let seen = |state: &ViewState| {
         let tracks = state.tracks.iter();
-        let mut all: Vec<_> = tracks.map(|(id, track)| (track.target(*id), track.records().cloned().collect::<Vec<_>>())).collect();
+        let mut all: Vec<_> =
+            tracks.map(|(id, track)| (track.target(*id), track.records().cloned().collect::<Vec<_>>())).collect();
         all.sort_by_key(|(target, _)| target.id);
         all
     };
