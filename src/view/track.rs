@@ -58,11 +58,14 @@ impl Track {
         let found = records.map(|record| (record.index, Arc::new(record))).collect();
         let mark = |given: Given| (given.frame, Mark { given, followed: given.frame, before: None });
         let mut track = Self { name, class, attributes, found, marks: given.into_iter().map(mark).collect() };
+        if let Some(mut first) = track.marks.first_entry().filter(|first| first.get().is_pin()) {
+            first.get_mut().given.reach = Reach::FromHere;
+        }
         let starts: Vec<usize> = track.marks.keys().copied().collect();
         for start in starts {
             let last = track.found.range(start..track.next_piece(start)).next_back().map(|(&last, _)| last);
             if let (Some(mark), Some(last)) = (track.marks.get_mut(&start), last) {
-                mark.followed = mark.given.until.unwrap_or(last) + 1;
+                mark.followed = mark.given.until.map_or(last, |until| until.clamp(start, last)).saturating_add(1);
             }
         }
         track
@@ -244,7 +247,7 @@ impl Track {
             Arc::make_mut(record).state = State::Initial;
         }
         let end = self.marks.range((Excluded(position), Unbounded)).next().map_or(usize::MAX, |(&at, _)| at);
-        let later: Vec<_> = self.found.range(position + 1..end).map(|(_, record)| (**record).clone()).collect();
+        let later: Vec<_> = self.found.range(position.saturating_add(1)..end).map(|(_, record)| (**record).clone()).collect();
         later.into_iter().for_each(|record| self.put(record));
         Some(position..end)
     }
