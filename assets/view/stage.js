@@ -1,25 +1,31 @@
 
-/* The frame, the boxes on it, and drawing a box. */
+/* The frame, and the boxes on it. */
 
 const TRAIL = 90; // frames
-const CLICK = 4; // pixels of the screen that a pointer may move within a click
-const REACH = 8; // pixels of the screen from which a pointer grasps an edge or a corner
-const FINGER = 24; // the same for a finger
 const MAX_ZOOM = 40;
+const REACH = 8; // pixels of the screen from which a pointer grasps a handle
+const FINGER = 24; // the same for a finger
+const TURN = 26; // pixels of the screen from a box to the handle that turns it
 
 const stage = {
   canvas: document.getElementById("stage"),
   image: null,
-  drag: null, // {x, y, x2, y2} on the image, {target, position} that it is a box of
-  draft: null, // the box that was drawn last and is not taken yet: [x, y, w, h]
+  drag: null, // {from, to: points of the image, handle, target, position}: see hands.js
+  draft: null, // the box that was drawn last and is not taken yet, as the program is given it
   selected: null,
+  hidden: new Set(), // targets that are not drawn
+  locked: new Set(), // targets that cannot be changed
+  solo: null, // the only target that is drawn and gone through
   trails: true,
   heat: null, // a canvas with the response
   zoom: 1,
   middle: [0.5, 0.5], // the point of the image in the middle of the canvas, as shares of its size
-  fingers: new Map(), // the pointers that are down, for two that zoom
-  onBox: () => {},
-  onClick: () => {},
+
+  /* The targets that are drawn, the selected one last. */
+  shown() {
+    const all = [...store.targets.keys()].filter((id) => this.solo === null ? !this.hidden.has(id) : id === this.solo);
+    return all.sort((a, b) => Number(a === this.selected) - Number(b === this.selected) || a - b);
+  },
 
   /* Scale and corner of the image on the canvas, in pixels of the canvas. */
   place() {
@@ -55,12 +61,6 @@ const stage = {
     this.draw();
   },
 
-  /* A drag that began while frames went by is of the frame that they have stopped at. */
-  stopped() {
-    const { playing, catching_up: late, position } = store.status;
-    if (this.drag && !playing && !late) this.drag.position ??= position;
-  },
-
   /* Fits the canvas to its place on the screen. */
   fit() {
     const ratio = window.devicePixelRatio || 1;
@@ -85,43 +85,40 @@ const stage = {
     context.clip();
     this.drawHeat(context, scale);
     const position = store.status.position;
-    for (const [id, target] of store.targets) {
-      if (this.trails) this.drawTrail(context, scale, id, target, position);
-      const record = target.records.get(position);
+    const shown = this.shown();
+    for (const id of shown) {
+      if (this.trails) this.drawTrail(context, scale, id, position);
+      const record = store.record(id, position);
       if (record?.bbox) this.drawBox(context, scale, id, record);
     }
-    const drawn = this.drag ? boxOf(this.drag) : this.draft;
+    const drawn = this.drag ? givenOf(drawnBy(this.drag)) : this.draft;
     if (drawn) this.drawDraft(context, scale, drawn);
     context.restore();
     // Those of a box that reaches beyond the frame stand in the margin.
     if (!drawn) this.drawHandles(context, scale);
-    // Labels may stand in the margin: in a frame that is low they would hide what they name.
-    const last = ([id]) => Number(id === this.selected);
-    for (const [id, target] of [...store.targets].sort((a, b) => last(a) - last(b))) {
-      const record = target.records.get(position);
-      if (record?.bbox) this.drawLabel(context, id, record);
-    }
+    this.drawLabels(context, shown, position);
   },
 
+  /* The outline of a box in pixels of the canvas. */
+  outline(box, scale) {
+    const path = new Path2D();
+    cornersOf(turnedOf(box)).forEach(([x, y], i) => path[i ? "lineTo" : "moveTo"](x * scale, y * scale));
+    path.closePath();
+    return path;
+  },
+
+  /* The colour is that of the target, the line that of its state; a given box is thick, one of a former path thin. */
   drawBox(context, scale, id, record) {
     const unit = window.devicePixelRatio || 1;
-    const look = STATES[record.state];
-    const path = new Path2D();
-    if (record.polygon) {
-      record.polygon.forEach((value, i) => {
-        if (i % 2) path[i === 1 ? "moveTo" : "lineTo"](record.polygon[i - 1] * scale, value * scale);
-      });
-      path.closePath();
-    } else {
-      path.rect(...record.bbox.map((value) => value * scale));
-    }
-    const thick = (id === this.selected ? 3 : 2) * unit;
+    const path = this.outline(record, scale);
+    const former = store.isFormer(id, store.status.position);
+    const thick = (former ? 1 : record.state === "initial" ? 3 : 2) * unit + (id === this.selected ? unit : 0);
     context.setLineDash([]);
     context.strokeStyle = "rgb(0 0 0 / .75)";
     context.lineWidth = thick + 2 * unit;
     context.stroke(path);
-    context.setLineDash(look.dash.map((length) => length * unit));
-    context.strokeStyle = look.ink;
+    context.setLineDash(STATES[record.state].dash.map((length) => length * unit));
+    context.strokeStyle = sign(id);
     context.lineWidth = thick;
     context.stroke(path);
     context.setLineDash([]);
@@ -139,73 +136,100 @@ const stage = {
     return [Math.max(from, Math.min(x, to - width)), Math.max(-top, Math.min(y - high - 2 * unit, lowest))];
   },
 
-  drawLabel(context, id, record) {
-    const unit = window.devicePixelRatio || 1;
-    const sure = record.confidence === null || record.state === "initial" ? "" : ` ${record.confidence.toFixed(2)}`;
-    const words = `${store.nameOf(id)} ${STATES[record.state].word}${sure}`;
-    context.font = `600 ${12 * unit}px system-ui, "DejaVu Sans", sans-serif`;
-    const width = context.measureText(words).width + 20 * unit;
-    const high = 18 * unit;
-    const [px, py] = this.labelPlace(record.bbox, width, high);
-    context.fillStyle = "rgb(10 15 20 / .8)";
-    context.fillRect(px, py, width, high);
-    context.fillStyle = sign(id);
-    context.fillRect(px + 4 * unit, py + 5 * unit, 8 * unit, 8 * unit);
-    context.fillStyle = "#fff";
-    context.textBaseline = "middle";
-    context.fillText(words, px + 16 * unit, py + high / 2 + unit / 2);
+  /* The same for a label that must not cover those in `taken`: the nearest free place above or below the first one. */
+  freePlace(bbox, width, high, taken) {
+    const { scale, top } = this.place();
+    const [x, y] = this.labelPlace(bbox, width, high);
+    const below = (bbox[1] + bbox[3]) * scale + 2;
+    const levels = [y, below];
+    for (let i = 1; i < 24; i += 1) levels.push(y - i * (high + 1), below + i * (high + 1));
+    const covers = ([ax, ay, aw], at) => ax < x + width && x < ax + aw && ay < at + high && at < ay + high;
+    const fits = (at) => at >= -top && at + high <= this.canvas.height - top;
+    return [x, levels.find((at) => fits(at) && !taken.some((other) => covers(other, at))) ?? y];
   },
 
-  /* The box of the selected target, if it can be changed here. */
+  drawLabels(context, shown, position) {
+    const unit = window.devicePixelRatio || 1;
+    const high = 18 * unit;
+    const taken = [];
+    context.font = `600 ${12 * unit}px system-ui, "DejaVu Sans", sans-serif`;
+    context.textBaseline = "middle";
+    for (const id of [...shown].reverse()) {
+      const record = store.record(id, position);
+      if (!record?.bbox) continue;
+      const words = this.words(id, record);
+      const width = context.measureText(words).width + 20 * unit;
+      const [px, py] = this.freePlace(record.bbox, width, high, taken);
+      taken.push([px, py, width]);
+      context.fillStyle = "rgb(10 15 20 / .8)";
+      context.fillRect(px, py, width, high);
+      context.fillStyle = sign(id);
+      context.fillRect(px + 4 * unit, py + 5 * unit, 8 * unit, 8 * unit);
+      context.fillStyle = "#fff";
+      context.fillText(words, px + 16 * unit, py + high / 2 + unit / 2);
+    }
+    this.labels = taken;
+  },
+
+  /* Name and class of a target, and its state where it is not sure. */
+  words(id, { state, confidence }) {
+    const { name, kind } = store.targets.get(id);
+    const who = name ? [name, kind].filter(Boolean).join(", ") : kind ? `${kind} ${id}` : String(id);
+    if (!isDoubt(state)) return who;
+    return `${who}: ${STATES[state].word}${confidence === null ? "" : ` ${confidence.toFixed(2)}`}`;
+  },
+
+  /* The rectangle of the selected target, if it can be changed here. */
   editable() {
     const { status } = store;
-    if (status.playing || status.catching_up || status.pick) return null;
-    return store.record(this.selected, status.position)?.bbox ?? null;
+    if (status.playing || status.catching_up || status.pick || this.locked.has(this.selected)) return null;
+    const record = store.record(this.selected, status.position);
+    return record?.bbox && this.shown().includes(this.selected) ? turnedOf(record) : null;
   },
 
   /* Edges and corners as shares of the box: all eight of a box that is large on the screen, the corners of others. */
-  handles(bbox) {
-    const { scale } = this.place();
+  handles(turned) {
     const unit = window.devicePixelRatio || 1;
-    const large = (side) => bbox[side] * scale / unit > 5 * REACH;
-    const all = [[0, 0], [1, 0], [1, 1], [0, 1]];
-    if (large(2)) all.push([0.5, 0], [0.5, 1]);
-    if (large(3)) all.push([0, 0.5], [1, 0.5]);
+    const large = (side) => side * this.place().scale / unit > 5 * REACH;
+    const all = [...CORNERS];
+    if (large(turned.w)) all.push([0.5, 0], [0.5, 1]);
+    if (large(turned.h)) all.push([0, 0.5], [1, 0.5]);
     return all;
   },
 
+  /* The place of the handle that turns a box, on the image. */
+  turnPlace(turned) {
+    const away = TURN * (window.devicePixelRatio || 1) / this.place().scale;
+    return placeOf({ ...turned, h: turned.h + 2 * away }, [0.5, 0]);
+  },
+
   drawHandles(context, scale) {
-    const bbox = this.editable();
-    if (!bbox) return;
+    const turned = this.editable();
+    if (!turned) return;
     const unit = window.devicePixelRatio || 1;
+    const [px, py] = this.turnPlace(turned).map((at) => at * scale);
+    const top = placeOf(turned, [0.5, 0]).map((at) => at * scale);
     context.lineWidth = 1.5 * unit;
-    for (const [x, y] of this.handles(bbox)) {
-      const [px, py] = [(bbox[0] + x * bbox[2]) * scale, (bbox[1] + y * bbox[3]) * scale];
-      context.fillStyle = "#fff";
-      context.strokeStyle = "rgb(0 0 0 / .8)";
-      context.fillRect(px - 4 * unit, py - 4 * unit, 8 * unit, 8 * unit);
-      context.strokeRect(px - 4 * unit, py - 4 * unit, 8 * unit, 8 * unit);
+    context.fillStyle = "#fff";
+    context.strokeStyle = "rgb(0 0 0 / .8)";
+    context.beginPath();
+    context.moveTo(...top);
+    context.lineTo(px, py);
+    context.stroke();
+    context.beginPath();
+    context.arc(px, py, 5 * unit, 0, 2 * Math.PI);
+    context.fill();
+    context.stroke();
+    for (const at of this.handles(turned)) {
+      const [x, y] = placeOf(turned, at).map((value) => value * scale);
+      context.fillRect(x - 4 * unit, y - 4 * unit, 8 * unit, 8 * unit);
+      context.strokeRect(x - 4 * unit, y - 4 * unit, 8 * unit, 8 * unit);
     }
   },
 
-  /* What of the selected box is under a pointer: {bbox, x, y} with the shares that an edge or a corner moves, {bbox} inside
-     of it, where all of it moves. */
-  grasp(event) {
-    const bbox = this.editable();
-    if (!bbox) return null;
-    const { scale } = this.place();
-    const rect = this.canvas.getBoundingClientRect();
-    const reach = (event.pointerType === "touch" ? FINGER : REACH) * (this.canvas.width / rect.width) / scale;
-    const [px, py] = this.point(event, false);
-    const far = ([x, y]) => Math.hypot(bbox[0] + x * bbox[2] - px, bbox[1] + y * bbox[3] - py);
-    const [near] = this.handles(bbox).sort((a, b) => far(a) - far(b));
-    if (far(near) <= reach) return { bbox, x: near[0], y: near[1] };
-    const inside = px >= bbox[0] && py >= bbox[1] && px <= bbox[0] + bbox[2] && py <= bbox[1] + bbox[3];
-    return inside ? { bbox } : null;
-  },
-
-  drawTrail(context, scale, id, target, position) {
+  drawTrail(context, scale, id, position) {
     const unit = window.devicePixelRatio || 1;
+    const target = store.targets.get(id);
     context.strokeStyle = sign(id);
     context.lineWidth = 2 * unit;
     context.beginPath();
@@ -221,16 +245,14 @@ const stage = {
     context.stroke();
   },
 
-  drawDraft(context, scale, bbox) {
+  drawDraft(context, scale, box) {
     const unit = window.devicePixelRatio || 1;
-    const rect = bbox.map((value) => value * scale);
+    const path = this.outline(box, scale);
     context.setLineDash([]);
-    context.lineWidth = 4 * unit;
-    context.strokeStyle = "rgb(0 0 0 / .7)";
-    context.strokeRect(...rect);
-    context.lineWidth = 2 * unit;
-    context.strokeStyle = "#fff";
-    context.strokeRect(...rect);
+    for (const [width, ink] of [[4, "rgb(0 0 0 / .7)"], [2, "#fff"]]) {
+      Object.assign(context, { lineWidth: width * unit, strokeStyle: ink });
+      context.stroke(path);
+    }
   },
 
   /* The levels of a response as colours: made once a message. */
@@ -265,138 +287,13 @@ const stage = {
     context.restore();
   },
 
-  /* Where a pointer is on the image and, of a box that reaches beyond it, within that box; or anywhere. */
-  point(event, within = true, [bx, by, bw, bh] = [0, 0, 0, 0]) {
-    const rect = this.canvas.getBoundingClientRect();
-    const { scale, left, top } = this.place();
-    const ratio = this.canvas.width / rect.width;
-    const [w, h] = store.size;
-    const x = ((event.clientX - rect.left) * ratio - left) / scale;
-    const y = ((event.clientY - rect.top) * ratio - top) / scale;
-    const between = (at, low, high) => Math.min(Math.max(at, Math.min(low, 0)), high);
-    return within ? [between(x, bx, Math.max(w, bx + bw)), between(y, by, Math.max(h, by + bh))] : [x, y];
-  },
-
   /* The smallest box around a point. */
-  at(x, y) {
-    const hit = ([id, target]) => {
-      const bbox = target.records.get(store.status.position)?.bbox;
-      const inside = bbox && x >= bbox[0] && y >= bbox[1] && x <= bbox[0] + bbox[2] && y <= bbox[1] + bbox[3];
-      return inside ? [{ id, area: bbox[2] * bbox[3] }] : [];
+  at(point) {
+    const hit = (id) => {
+      const record = store.record(id, store.status.position);
+      const inside = record?.bbox && isWithin(turnedOf(record), point);
+      return inside ? [{ id, area: record.bbox[2] * record.bbox[3] }] : [];
     };
-    return [...store.targets].flatMap(hit).sort((a, b) => a.area - b.area)[0]?.id ?? null;
-  },
-
-  /* Draws nothing of a drag. */
-  giveUp() {
-    this.drag = null;
-    this.draw();
-  },
-
-  listen() {
-    const places = () => [...this.fingers.values()];
-    const between = ([[ax, ay], [bx, by]]) => Math.hypot(ax - bx, ay - by);
-    const middle = ([[ax, ay], [bx, by]]) => [(ax + bx) / 2, (ay + by) / 2];
-    this.canvas.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      if (store.size) this.zoomBy(Math.exp(-event.deltaY / 300), [event.clientX, event.clientY]);
-    }, { passive: false });
-    this.canvas.addEventListener("contextmenu", (event) => event.preventDefault());
-    this.canvas.addEventListener("pointerdown", (event) => {
-      if (event.pointerType === "touch") this.fingers.set(event.pointerId, [event.clientX, event.clientY]);
-      // Two fingers zoom: neither draws.
-      if (!event.isPrimary || (this.drag && event.pointerId !== this.drag.id)) return this.giveUp();
-      if (!store.size || this.drag) return;
-      const pans = event.button === 1 || event.button === 2 || (event.button === 0 && event.shiftKey);
-      if (!pans && event.button !== 0) return;
-      event.preventDefault();
-      this.canvas.setPointerCapture(event.pointerId);
-      if (pans) {
-        this.pan = { id: event.pointerId, at: [event.clientX, event.clientY] };
-        return;
-      }
-      const handle = this.grasp(event);
-      const [x, y] = this.point(event, true, handle?.bbox);
-      this.draft = null;
-      // The prevented default also moves the focus, and so the keys; this does it instead.
-      document.activeElement?.blur();
-      const { playing, catching_up: late, position } = store.status;
-      this.drag = {
-        id: event.pointerId, x, y, x2: x, y2: y, from: [event.clientX, event.clientY], moved: false,
-        // The target and the frame of the box; during playback, the frame at which it stops.
-        target: this.selected, position: playing || late ? null : position,
-        handle,
-      };
-      this.onDown();
-    });
-    this.canvas.addEventListener("pointermove", (event) => {
-      if (this.pan?.id === event.pointerId) {
-        const { at } = this.pan;
-        this.pan.at = [event.clientX, event.clientY];
-        return this.zoomBy(1, at, [event.clientX - at[0], event.clientY - at[1]]);
-      }
-      if (this.fingers.has(event.pointerId)) {
-        const before = places();
-        this.fingers.set(event.pointerId, [event.clientX, event.clientY]);
-        if (before.length === 2) {
-          const [from, to] = [middle(before), middle(places())];
-          return this.zoomBy(between(places()) / Math.max(between(before), 1), from, [to[0] - from[0], to[1] - from[1]]);
-        }
-      }
-      const drag = this.drag;
-      if (!drag) {
-        const grasped = this.grasp(event);
-        this.canvas.style.cursor = CURSORS[grasped ? cursorOf(grasped) : ""];
-      }
-      if (drag?.id !== event.pointerId) return;
-      [drag.x2, drag.y2] = this.point(event, true, drag.handle?.bbox);
-      drag.moved ||= Math.hypot(event.clientX - drag.from[0], event.clientY - drag.from[1]) > CLICK;
-      this.draw();
-    });
-    const end = (event) => {
-      this.fingers.delete(event.pointerId);
-      if (this.pan?.id === event.pointerId) this.pan = null;
-      const drag = this.drag;
-      if (drag?.id !== event.pointerId) return;
-      this.drag = null;
-      const bbox = boxOf(drag);
-      if (event.type === "pointerup" && drag.moved && bbox[2] > 0 && bbox[3] > 0) this.onBox(bbox, drag);
-      else if (event.type === "pointerup") this.onClick(this.at(drag.x, drag.y));
-      this.draw();
-    };
-    this.canvas.addEventListener("pointerup", end);
-    this.canvas.addEventListener("pointercancel", end);
-    // A drag that ends in motion must not fling: while a browser flings, it takes the next tap for a stop, not a click.
-    this.canvas.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
-    new ResizeObserver(() => store.status && this.draw()).observe(this.canvas);
+    return this.shown().flatMap(hit).sort((a, b) => a.area - b.area)[0]?.id ?? null;
   },
 };
-
-/* The pointer over a handle says in which directions it moves. */
-const CURSORS = { "": "", "+": "move", "\\": "nwse-resize", "/": "nesw-resize", "|": "ns-resize", "-": "ew-resize" };
-const cursorOf = ({ x, y }) => (x === undefined ? "+" : x === 0.5 ? "|" : y === 0.5 ? "-" : x === y ? "\\" : "/");
-
-/* The box between the corners of a drag, with the edges that a handle moves, or moved, to a tenth of a pixel. */
-function boxOf({ x, y, x2, y2, handle }) {
-  if (handle) {
-    const [left, top, width, height] = handle.bbox;
-    const [dx, dy] = [x2 - x, y2 - y];
-    if (handle.x === undefined) return boxOf({ x: left + dx, y: top + dy, x2: left + dx + width, y2: top + dy + height });
-    const at = (from, length, share, by) => [from + (share === 0 ? by : 0), from + length + (share === 1 ? by : 0)];
-    const [[ax, bx], [ay, by]] = [at(left, width, handle.x, dx), at(top, height, handle.y, dy)];
-    return boxOf({ x: ax, y: ay, x2: bx, y2: by });
-  }
-  const tenth = (value) => Math.round(value * 10) / 10;
-  const [left, top] = [tenth(Math.min(x, x2)), tenth(Math.min(y, y2))];
-  return [left, top, tenth(Math.max(x, x2) - left), tenth(Math.max(y, y2) - top)];
-}
-
-/* Matt Zucker's fit of matplotlib's viridis (public domain). */
-const VIRIDIS = [
-  [0.2777273, 0.0054073, 0.3340998], [0.105093, 1.4046135, 1.3845902], [-0.3308618, 0.2148476, 0.0950952],
-  [-4.6342305, -5.799101, -19.332441], [6.22827, 14.179933, 56.690553], [4.776385, -13.745145, -65.353033],
-  [-5.4354559, 4.6458526, 26.3124352],
-];
-function viridis(share) {
-  return [0, 1, 2].map((c) => 255 * VIRIDIS.reduceRight((sum, powers) => sum * share + powers[c], 0));
-}

@@ -3,21 +3,21 @@
 /* The state that the server sent: targets, their records and the playback. */
 
 const STATES = {
-  initial: { word: "given", light: "#4a5560", ink: "#ffffff", dash: [] },
-  tracking: { word: "tracking", ink: "#3cdc5a", dash: [] },
+  initial: { word: "given", ink: "#d8dee3", dash: [] },
+  tracking: { word: "tracking", ink: "#4f9d69", dash: [] },
   recovered: { word: "recovered", ink: "#50befa", dash: [] },
-  uncertain: { word: "uncertain", ink: "#fadc32", dash: [7, 4] },
-  occluded: { word: "occluded", ink: "#c878dc", dash: [2, 3] },
-  lost: { word: "lost", ink: "#ff5a46", dash: [3, 5] },
-  missing: { word: "unreadable frame", ink: "#b4b4b4", dash: [3, 5] },
+  uncertain: { word: "uncertain", ink: "#e0b400", dash: [8, 4] },
+  occluded: { word: "occluded", ink: "#b668cc", dash: [2, 3] },
+  lost: { word: "lost", ink: "#ff5a46", dash: [2, 8] },
+  missing: { word: "unreadable frame", ink: "#b4b4b4", dash: [2, 8] },
 };
 
-/* Okabe and Ito's colours, which the colour-blind tell apart: one a target, used again from the eighth on. */
-const SIGNS = ["#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#d55e00", "#0072b2", "#b8a800"];
-const sign = (id) => SIGNS[(id + SIGNS.length - 1) % SIGNS.length];
+/* Whether a target is in a state that a person should look at. */
+const isDoubt = (state) => ["uncertain", "occluded", "lost", "missing"].includes(state);
 
 const store = {
-  targets: new Map(), // id: {marks: Map(position: given), records: Map(position: record), revision}
+  // id: {marks: Map(position: {given, reach, occluded, until}), records: Map(position: record), name, kind, attributes}
+  targets: new Map(),
   status: null,
   size: null,
   map: null,
@@ -53,8 +53,12 @@ const store = {
       }
     }
     for (const id of [...this.targets.keys()]) if (!left.has(id)) this.targets.delete(id);
-    for (const { id, marks, name, class: kind } of news.targets) {
-      Object.assign(this.target(id), { marks: new Map(marks), name, kind });
+    for (const { id, marks, name, class: kind, attributes } of news.targets) {
+      const mark = ([at, given, reach, occluded, until]) => [at, { given, reach, occluded, until }];
+      const target = this.target(id);
+      const key = JSON.stringify(marks);
+      if (target.key !== key) target.revision += 1;
+      Object.assign(target, { key, marks: new Map(marks.map(mark)), name, kind, attributes: attributes ?? {} });
     }
     this.status = news.status;
     if (news.size) this.size = news.size;
@@ -73,18 +77,31 @@ const store = {
     return live ? Math.max(newest, position) : last ?? Math.max(expected ?? 1, newest);
   },
 
+  /* The marks of a target that begin a piece of its path, in order; the others hold in one frame only. */
+  pieces(id) {
+    const marks = [...(this.targets.get(id)?.marks ?? [])].filter(([, mark]) => mark.reach !== "this-frame");
+    return marks.sort(([a], [b]) => a - b);
+  },
+
   /* The frame that a target is followed to without a gap; null where nothing is missing up to the last frame. */
   followedTo(id) {
-    const { marks, records } = this.target(id);
+    const { records } = this.target(id);
     const { last, newest, live } = this.status;
     // A live source ends at its newest frame so far; a video has no known end.
     const end = last ?? (live ? newest : Infinity);
-    const pieces = [...marks].sort(([a], [b]) => a - b);
-    for (const [i, [from, given]] of pieces.entries()) {
+    const pieces = this.pieces(id);
+    for (const [i, [from, mark]] of pieces.entries()) {
       const until = Math.min(pieces[i + 1]?.[0] ?? Infinity, end + 1);
-      for (let at = from; given && at < until; at += 1) if (!records.has(at)) return at - 1;
+      if (mark.given && mark.until !== null && mark.until < until - 1) return mark.until;
+      for (let at = from; mark.given && at < until; at += 1) if (!records.has(at)) return at - 1;
     }
     return null;
+  },
+
+  /* Whether the box of a frame is of a path that a later correction will replace. */
+  isFormer(id, position) {
+    const until = this.pieces(id).findLast(([at]) => at <= position)?.[1].until ?? null;
+    return until !== null && position > until;
   },
 
   /* What a person calls a target. */
@@ -97,64 +114,53 @@ const store = {
     return this.targets.get(id)?.name ?? `${word} ${id}`;
   },
 
-  /* The runs of frames in which a target has one state, in order: [{from, until, state}], both ends included. Given
-     frames belong to the run around them. */
+  /* The runs of frames in which a target has one state, in order: [{from, until, state, worst, doubt}], both ends
+     included. Given frames belong to the run around them; `worst` is the frame of the lowest confidence. A target that a
+     person calls covered is no doubt. */
   spans(id) {
     const target = this.target(id);
     if (target.spans?.revision === target.revision) return target.spans.all;
     const all = [];
+    const marks = [...target.marks].sort(([a], [b]) => a - b);
+    let [place, said, least] = [0, null, 1];
     for (const at of [...target.records.keys()].sort((a, b) => a - b)) {
-      const state = target.records.get(at).state;
-      const kind = state === "initial" || state === "recovered" ? "tracking" : state;
+      for (; place < marks.length && marks[place][0] <= at; place += 1) said = marks[place][1].occluded;
+      const { state, confidence } = target.records.get(at);
+      const kind = said && state === "initial" ? "occluded" : isDoubt(state) ? state : "tracking";
+      const doubt = isDoubt(kind) && !said;
       const last = all.at(-1);
-      if (last && last.until === at - 1 && last.state === kind) last.until = at;
-      else all.push({ from: at, until: at, state: kind });
+      const goesOn = last && last.until === at - 1 && last.state === kind && last.doubt === doubt;
+      if (goesOn) last.until = at;
+      else [least] = [Infinity, all.push({ from: at, until: at, state: kind, worst: at, doubt })];
+      if ((confidence ?? 1) < least) [least, all.at(-1).worst, all.at(-1).least] = [confidence ?? 1, at, confidence ?? 1];
     }
     target.spans = { revision: target.revision, all };
     return all;
   },
 
-  /* The spans that a person should look at, of one target or of all, in order. */
-  doubtful(id = null) {
-    const ids = id === null ? [...this.targets.keys()] : [id];
-    const all = ids.flatMap((id) => this.spans(id).filter(({ state }) => state !== "tracking").map((span) => ({ id, ...span })));
-    return all.sort((a, b) => a.from - b.from || a.id - b.id);
+  /* The stretches that a person should look at, of some targets, in the order of their worst frames. Spans of one target
+     that follow each other are one. */
+  doubtful(ids = [...this.targets.keys()]) {
+    const all = ids.flatMap((id) => this.spans(id).filter(({ doubt }) => doubt).reduce((joined, span) => {
+      const last = joined.at(-1);
+      if (last?.until !== span.from - 1) return [...joined, { id, ...span }];
+      const worse = (span.least ?? 1) < (last.least ?? 1) ? span : last;
+      const { worst, least, state } = worse;
+      return [...joined.slice(0, -1), { ...last, until: span.until, worst, least, state }];
+    }, []));
+    return all.sort((a, b) => a.worst - b.worst || a.id - b.id);
   },
 
-  /* Whether a box or an end was given at a position. */
+  /* The classes of all targets, and those that were used before on this page. */
+  classes() {
+    const remembered = JSON.parse(sessionStorage.getItem("classes") ?? "[]");
+    const all = new Set([...remembered, ...[...this.targets.values()].map(({ kind }) => kind).filter(Boolean)]);
+    if (all.size > remembered.length) sessionStorage.setItem("classes", JSON.stringify([...all]));
+    return [...all];
+  },
+
+  /* What was given at a position. */
   mark(id, position) {
     return this.targets.get(id)?.marks.get(position);
   },
 };
-
-/* Asks the server to do something. Gives `error`, a sentence, where that is not done, and `said` where it is done but
-   something is odd about it. */
-async function order(what) {
-  try {
-    const body = JSON.stringify(what);
-    const headers = { "Content-Type": "application/json" };
-    // A command for this clip is not for the next one.
-    const answer = await fetch(`/command?run=${store.status.run}`, { method: "POST", headers, body });
-    return await answer.json();
-  } catch {
-    return { error: "the program does not answer" };
-  }
-}
-
-/* The parts of the state that are already known. */
-const known = { serial: 0, changes: 0, picture: 0 };
-
-/* The next message: its JSON, its JPEG and the levels of its map. */
-async function news(map, signal) {
-  const query = new URLSearchParams({ after: known.serial, changes: known.changes, picture: known.picture });
-  if (map !== null) query.set("map", map);
-  const answer = await fetch(`/news?${query}`, { signal });
-  if (!answer.ok) throw new Error((await answer.json()).error);
-  const bytes = await answer.arrayBuffer();
-  const length = new DataView(bytes).getUint32(0);
-  const told = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length)));
-  // Null of a picture that is shown already; empty of a frame that could not be read.
-  const picture = () => new Blob([new Uint8Array(bytes, 4 + length, told.jpeg)], { type: "image/jpeg" });
-  const jpeg = told.jpeg === null ? null : picture();
-  return { told, jpeg, levels: new Uint8Array(bytes, 4 + length + (told.jpeg ?? 0), told.levels) };
-}

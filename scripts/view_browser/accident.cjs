@@ -4,8 +4,8 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
-const { drag, onScreen, open, said, says, standsAt, targets, until } = require("./page.cjs");
-const { folder, scene, serve } = require("./program.cjs");
+const { draw, onScreen, open, said, save, says, standsAt, targets, until } = require("./page.cjs");
+const { FRAMES, folder, scene, serve } = require("./program.cjs");
 
 module.exports = async function byAccident(browser) {
   const broken = path.join(folder, "broken");
@@ -15,8 +15,7 @@ module.exports = async function byAccident(browser) {
   fs.writeFileSync(path.join(broken, third), "no picture");
   const { child, url } = await serve(broken);
   const page = await open(browser, url, { viewport: { width: 1280, height: 720 } });
-  await drag(page, [170, 120, 60, 80]);
-  await targets(page, 1);
+  await draw(page, [170, 120, 60, 80]);
 
   // An unreadable frame shows no picture of another frame.
   await page.evaluate(() => order({ do: "step", by: 2 }));
@@ -39,8 +38,10 @@ module.exports = async function byAccident(browser) {
   await page.mouse.up();
   const gone = "the box was begun in frame 4, which is not shown any more: draw it again";
   assert.deepEqual(await said(page), [gone, true]);
-  await page.keyboard.press("1");
+  await page.evaluate(() => select(1));
+  await page.keyboard.down("Control");
   await begin();
+  await page.keyboard.up("Control");
   await page.evaluate(() => order({ do: "remove", target: 1 }));
   await targets(page, 0);
   await page.mouse.up();
@@ -57,16 +58,18 @@ module.exports = async function byAccident(browser) {
   await targets(page, 1);
 
   // The response and a selection leave catching up as it is; the save dialog says which targets are not followed to the end.
-  await page.evaluate(() => order({ do: "seek", position: 230 }));
-  await standsAt(page, 230);
-  await page.click("#save");
+  await until(page, () => document.activeElement.id === "name");
+  await page.keyboard.press("Escape");
+  await page.evaluate((at) => order({ do: "seek", position: at }), FRAMES - 10);
+  await standsAt(page, FRAMES - 10);
+  await save(page, "json");
   await says(page, "is followed to frame");
   assert.match((await said(page))[0], /target 2 is followed to frame \d+ only: play on first/);
   await page.click("#heat");
   await page.keyboard.press("Space");
-  await until(page, () => store.status.catching_up || store.status.position > 230);
-  await page.keyboard.press("2");
-  await standsAt(page, 240);
+  await until(page, (at) => store.status.catching_up || store.status.position > at, FRAMES - 10);
+  await page.evaluate(() => select(2));
+  await standsAt(page, FRAMES);
   await until(page, () => stage.heat && stage.selected === 2);
   await page.click("#heat");
   await until(page, () => !stage.heat);

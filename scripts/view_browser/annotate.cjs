@@ -4,32 +4,21 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
-const { boxes, drag, onScreen, open, picture, save, standsAt, targets, until, violations } = require("./page.cjs");
+const { boxes, draw, goTo, onScreen, open, picture, pull, save, standsAt, targets, until, violations } = require("./page.cjs");
 const { FRAMES, folder, render, serve } = require("./program.cjs");
 
 const near = (a, b, most = 1.5) => a.length === b.length && a.every((value, i) => Math.abs(value - b[i]) <= most);
 
-/* Drags from one point of the frame to another one. */
-async function pull(page, from, to) {
-  const [a, b] = await onScreen(page, [from, to]);
-  await page.mouse.move(...a);
-  await page.mouse.down();
-  await page.mouse.move(...b, { steps: 4 });
-  await page.mouse.up();
-}
-
 module.exports = async function annotating(browser) {
   // A target that is hidden for a while.
   const scene = path.join(folder, "hidden");
-  render(scene, "--set", "occlusion=1", "--set", "hold=30");
+  render(scene, "--set", "occlusion=1", "--set", `hold=${Math.round(FRAMES / 8)}`);
   const truth = fs.readFileSync(path.join(scene, "groundtruth_rect.txt"), "utf8").split("\n")[0].split(",").map(Number);
   const session = path.join(folder, "work.json");
   const begun = await serve(scene, "--session", session);
   const page = await open(browser, begun.url, { viewport: { width: 1280, height: 760 }, colorScheme: "light" });
   const given = (id = 1) => page.evaluate((id) => store.record(id, store.status.position).bbox, id);
-  await drag(page, [truth[0] - 1, truth[1] - 1, truth[2], truth[3]]);
-  await targets(page, 1);
-  await page.keyboard.press("1");
+  await draw(page, [truth[0] - 1, truth[1] - 1, truth[2], truth[3]]);
 
   // A corner and an edge; each makes a box, and undo takes it back.
   const [x, y, w, h] = await given();
@@ -79,19 +68,15 @@ module.exports = async function annotating(browser) {
   await until(page, () => stage.zoom > 5);
   const [still] = await onScreen(page, [[200, 150]]);
   assert.ok(near(still, point, 7), `${still} stays at ${point}`);
-  await page.keyboard.down("Shift");
-  await pull(page, [200, 150], [190, 145]);
-  await page.keyboard.up("Shift");
+  await pull(page, [200, 150], [190, 145], "Shift");
   const [moved] = await onScreen(page, [[200, 150]]);
   assert.ok(moved[0] < still[0] - 20, `${moved} is left of ${still}`);
   await picture(page, "view-zoom");
   await page.keyboard.press("n");
-  await drag(page, [215, 150, 18.5, 14.5]);
-  await targets(page, 2);
+  await draw(page, [215, 150, 18.5, 14.5]);
   assert.ok(near(await given(2), [215, 150, 18.5, 14.5], 0.5), `${await given(2)} while zoomed`);
   await page.keyboard.press("0");
   assert.equal(await page.evaluate(() => stage.zoom), 1);
-  await page.keyboard.press("2");
   await page.keyboard.press("Delete");
   await targets(page, 1);
   await page.keyboard.press("Control+z");
@@ -101,7 +86,7 @@ module.exports = async function annotating(browser) {
   console.log("annotate: a zoomed frame is drawn on; a removed target comes back");
 
   // Names and classes.
-  await page.keyboard.press("1");
+  await page.evaluate(() => select(1));
   await page.fill("#name", "Anna & co");
   await page.fill("#kind", "car");
   await page.press("#kind", "Enter");
@@ -122,18 +107,18 @@ module.exports = async function annotating(browser) {
   await page.selectOption("#speed", "");
   await page.click("#play");
   await standsAt(page, FRAMES);
-  const doubtful = await page.evaluate(() => store.doubtful(1));
-  await page.evaluate(() => order({ do: "seek", position: 1 }));
-  await standsAt(page, 1);
-  assert.ok(doubtful.length > 0);
-  const begin = doubtful.filter(({ from }) => from > 1 && !doubtful.some(({ until }) => until === from - 1));
-  for (const { from } of begin) {
-    await page.keyboard.press("d");
-    await standsAt(page, from);
+  const doubtful = await page.evaluate(() => store.doubtful([1]));
+  assert.ok(doubtful.length > 0 && doubtful.every(({ from, worst, until }) => from <= worst && worst <= until));
+  await goTo(page, 1);
+  for (const [key, all] of [[".", doubtful], [",", doubtful.slice(0, -1).reverse()]]) {
+    for (const { worst } of all) {
+      await page.keyboard.press(key);
+      await standsAt(page, worst);
+    }
   }
   await page.click("#spans-box summary");
   await until(page, (count) => document.querySelectorAll("#spans li").length === count, Math.min(doubtful.length, 100));
-  console.log(`annotate: ${doubtful.length} doubtful spans, from frame ${doubtful.map(({ from }) => from).slice(0, 5)} on`);
+  console.log(`annotate: ${doubtful.length} doubtful stretches, the worst frames are ${doubtful.map(({ worst }) => worst).slice(0, 5)}`);
   await picture(page, "view-annotate");
   await violations(page, "annotating, light, 1280x760");
 
@@ -141,8 +126,18 @@ module.exports = async function annotating(browser) {
   for (const [format, begins] of [["json", "{"], ["coco", "{"], ["cvat", "<"], ["label-studio", "["], ["yolo", "PK"]]) {
     const { name, text } = await save(page, format);
     assert.ok(text.startsWith(begins), `${name}: ${text.slice(0, 20)}`);
+    if (format === "coco") assert.ok(JSON.parse(text).images.every(({ file_name: file }) => file), "COCO names its files");
   }
+  // Fewer keyframes with a tolerance, all frames without one; a zip with the pictures.
+  const count = async (tolerance) => (await save(page, "cvat", { tolerance })).text.split("<box ").length;
+  const [all, few] = [await count(0), await count(5)];
+  assert.ok(few < all / 2, `${few} of ${all}`);
+  const zip = await save(page, "coco", { pictures: true });
+  assert.match(zip.name, /coco\.zip$/);
+  assert.ok(zip.text.startsWith("PK") && zip.text.includes("labels.json") && zip.text.includes("images/"));
   const before = await boxes(page, 1);
+  const left = await page.evaluate(() => store.status.position);
+  assert.ok(left > 1);
   await page.context().close();
   begun.child.kill("SIGINT");
   await new Promise((resolve) => begun.child.on("exit", resolve));
@@ -152,12 +147,11 @@ module.exports = async function annotating(browser) {
   const again = await serve(scene, "--session", session);
   const other = await open(browser, again.url, { viewport: { width: 1280, height: 760 }, colorScheme: "dark" });
   await targets(other, 1);
+  await standsAt(other, left);
   assert.deepEqual(await boxes(other, 1), before);
   assert.deepEqual(await other.evaluate(() => [store.targets.get(1).name, store.status.undo]), ["Anna & co", 0]);
-  await other.keyboard.press("1");
+  await other.evaluate(() => select(1));
   await picture(other, "view-resumed");
-  await other.keyboard.press("d");
-  await until(other, () => store.status.position > 1 || byId("said").textContent.startsWith("no doubtful"));
   assert.deepEqual([...page.errors, ...other.errors], []);
   again.child.kill("SIGINT");
   await other.context().close();

@@ -5,6 +5,8 @@ const assert = require("node:assert/strict");
 const { open, picture, standsAt, targets, until } = require("./page.cjs");
 const { FRAMES, scene, serve } = require("./program.cjs");
 
+const SECOND = Math.round(FRAMES / 4);
+
 /* Where the middle of the slider's thumb is on the screen; the thumb is 16 px wide. */
 const thumb = (page) => page.evaluate(() => {
   const rect = byId("seek").getBoundingClientRect();
@@ -27,7 +29,7 @@ const marksAt = (page, position) => page.evaluate((position) => {
 }, position);
 
 async function theSliderAndTheCurveHaveOneAxis(page) {
-  for (const position of [1, 60, FRAMES]) {
+  for (const position of [1, SECOND, FRAMES]) {
     await page.evaluate((position) => order({ do: "seek", position }), position);
     await standsAt(page, position);
     const [slider, line] = [await thumb(page), await onCurve(page, position)];
@@ -38,8 +40,8 @@ async function theSliderAndTheCurveHaveOneAxis(page) {
 async function eachTargetHasAMarkWhereItBegins(page) {
   await until(page, () => curve.base.width > 0);
   assert.deepEqual(await marksAt(page, 1), [1]);
-  assert.deepEqual(await marksAt(page, 60), [2]);
-  assert.deepEqual(await marksAt(page, 120), []);
+  assert.deepEqual(await marksAt(page, SECOND), [2]);
+  assert.deepEqual(await marksAt(page, SECOND * 2), []);
 }
 
 async function aFingerHitsEveryButton(page) {
@@ -51,7 +53,7 @@ async function aFingerHitsEveryButton(page) {
 }
 
 module.exports = async function ofTheAxis(browser) {
-  const { child, url } = await serve(scene, "--init", "170,120,60,80", "--init", "60:400,300,70,60");
+  const { child, url } = await serve(scene, "--init", "170,120,60,80", "--init", `${SECOND}:400,300,70,60`);
   for (const [width, height] of [[1280, 720], [400, 800]]) {
     const page = await open(browser, url, { viewport: { width, height }, colorScheme: "light" });
     await targets(page, 2);

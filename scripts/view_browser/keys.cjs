@@ -2,8 +2,8 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const { drag, open, says, standsAt, targets, until } = require("./page.cjs");
-const { scene, serve } = require("./program.cjs");
+const { drag, draw, goTo, open, says, standsAt, targets, until } = require("./page.cjs");
+const { FRAMES, scene, serve } = require("./program.cjs");
 
 module.exports = async function byKeys(browser) {
   const { child, url } = await serve(scene);
@@ -12,13 +12,22 @@ module.exports = async function byKeys(browser) {
   const focus = () => page.evaluate(() => document.activeElement.id);
   await drag(page, [170, 120, 60, 80]);
   await targets(page, 1);
+  // What is drawn is selected, and its name can be typed; the fields of nothing are closed and swallow no keys.
+  await until(page, () => stage.selected === 1 && document.activeElement.id === "name");
+  await page.keyboard.type("Jo fed");
+  await page.keyboard.press("Enter");
+  await until(page, () => store.targets.get(1).name === "Jo fed");
+  assert.equal(await page.evaluate(() => store.status.position), 1);
+  await page.keyboard.press("n");
+  assert.deepEqual(await Promise.all(["#name", "#kind", "#attributes"].map((id) => page.isDisabled(id))), [true, true, true]);
+  await page.keyboard.press("]");
+  assert.equal(await selected(), 1);
 
   // The slider and Speed give the keys back once a pointer has changed them.
   await page.click("#seek");
-  await until(page, () => store.status.position > 50 && !panel.seeking);
+  await until(page, () => store.status.position > 10 && !panel.seeking);
   assert.equal(await focus(), "");
-  await page.evaluate(() => order({ do: "seek", position: 2 }));
-  await standsAt(page, 2);
+  await goTo(page, 2);
   await page.focus("#speed");
   for (const key of ["4", "1", "0"]) await page.keyboard.press(key);
   assert.equal(await page.inputValue("#speed"), "1");
@@ -27,7 +36,7 @@ module.exports = async function byKeys(browser) {
   assert.equal(await focus(), "");
   assert.equal(await selected(), 1, "Escape has left the field, and nothing else");
 
-  // Space plays after a click on a button, and presses one that was reached by a key.
+  // Space plays wherever nothing is written; Enter presses what was reached by a key.
   await page.click("#trails");
   await page.keyboard.press("Space");
   await until(page, () => store.status.playing);
@@ -36,20 +45,45 @@ module.exports = async function byKeys(browser) {
   await until(page, () => !store.status.playing);
   await page.focus("#speed");
   await page.keyboard.press("Shift+Tab");
-  await page.keyboard.press("Tab");
-  await page.keyboard.press("Tab");
+  for (let tabs = 0; tabs < 3; tabs += 1) await page.keyboard.press("Tab");
   assert.equal(await focus(), "trails");
-  await page.keyboard.press("Space");
+  await page.keyboard.press("Enter");
   assert.equal(await page.isChecked("#trails"), true);
-  assert.equal(await page.evaluate(() => store.status.playing), false);
+  await page.keyboard.press("Space");
+  await until(page, () => store.status.playing);
+  await page.keyboard.press("Space");
+  await until(page, () => !store.status.playing);
+  assert.equal(await page.isChecked("#trails"), true);
 
-  // With caps lock.
-  const [got] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("J")]);
-  assert.match(got.suggestedFilename(), /json$/);
+  // No key alone saves a file; Ctrl S asks how.
+  const saved = [];
+  page.on("download", (file) => saved.push(file));
+  for (const key of "abcdefghijklmnopqrstuvwxyz") {
+    await page.keyboard.press(key);
+    await page.keyboard.press("Escape");
+  }
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector("#export[open]");
+  await page.keyboard.press("Escape");
+  assert.deepEqual(saved, []);
+  while (await page.evaluate(() => store.status.undo > 2)) await page.evaluate(() => order({ do: "undo" }));
+  await page.evaluate(() => { [stage.hidden, stage.locked, stage.solo] = [new Set(), new Set(), null]; select(1); });
+
+  // The frames, as in CVAT.
+  await goTo(page, 1);
+  for (const [key, at] of [["f", 2], ["ArrowRight", 3], ["d", 2], ["v", 12], ["F", 13], ["c", 3], ["ArrowLeft", 2],
+    ["Shift+ArrowRight", 12], ["Home", 1], ["End", FRAMES]]) {
+    await page.keyboard.press(key);
+    await standsAt(page, at);
+  }
+  await page.keyboard.press("`");
+  await page.keyboard.type("7");
+  await page.keyboard.press("Enter");
+  await standsAt(page, 7);
+  assert.equal(await focus(), "");
 
   // The numbers follow what is selected and shown, until they are changed.
-  await page.evaluate(() => order({ do: "seek", position: 1 }));
-  await standsAt(page, 1);
+  await goTo(page, 1);
   const numbers = () => page.$$eval("#box-form input", (fields) => fields.map((field) => Number(field.value)));
   const shown = () => page.evaluate(() => store.record(1, store.status.position).bbox);
   const near = (a, b) => a.every((value, i) => Math.abs(value - b[i]) < 0.01);
@@ -58,7 +92,7 @@ module.exports = async function byKeys(browser) {
   await page.keyboard.press("b");
   assert.deepEqual(await numbers(), [240, 180, 160, 120]);
   await page.keyboard.press("Escape");
-  await page.keyboard.press("1");
+  await page.keyboard.press("]");
   assert.ok(near(await numbers(), await shown()), "the selected target's box");
   await page.keyboard.press("ArrowRight");
   await standsAt(page, 2);
@@ -85,10 +119,11 @@ module.exports = async function byKeys(browser) {
   await drag(page, [300, 300, 3, 40]);
   await targets(page, 3);
   await says(page, "3x40 pixels: below about 6");
-  assert.equal(await focus(), "", "a drag on the frame takes the keys out of a field");
+  await until(page, () => document.activeElement.id === "name");
+  await page.keyboard.press("Escape");
 
   // Without a selection, a key that needs one says so.
-  for (const key of ["e", "u", "o", "Delete"]) {
+  for (const key of ["k", "q", "o", "h", "l", "i", "Delete", "Shift+N", "Control+b"]) {
     await page.evaluate(() => { select(null); panel.say(""); });
     await page.keyboard.press(key);
     await says(page, "select a target first");
@@ -101,7 +136,7 @@ module.exports = async function byKeys(browser) {
   await until(page, () => store.status.playing);
   await page.keyboard.press("Space");
   await until(page, () => !store.status.playing);
-  await page.keyboard.press("3");
+  await page.evaluate(() => select(3));
   await page.focus("#remove");
   await page.keyboard.press("Enter");
   await says(page, "Target 3 is removed");

@@ -4,7 +4,7 @@
 const { chromium } = require("playwright-core");
 const { clear, render } = require("./program.cjs");
 
-const PARTS = ["mouse", "annotate", "touch", "axis", "keys", "accident", "unknown_end", "many", "clips",
+const PARTS = ["mouse", "correct", "annotate", "touch", "axis", "keys", "accident", "unknown_end", "many", "clips",
   "shapes", "pick", "report"];
 
 async function main() {

@@ -25,6 +25,20 @@ async function aLongListIsScrolledByItself(page) {
   assert.ok(list <= 844 / 2 && all > list, `${list} of ${all}`);
 }
 
+/* Labels stand side by side, twelve colours follow each other, and each target has a strip, of which the selected is seen. */
+async function manyTargetsAreToldApart(page) {
+  const [labels, high, signs] = await page.evaluate(() => [stage.labels, 18 * devicePixelRatio, [...store.targets.keys()].map(sign)]);
+  assert.equal(labels.length, 30);
+  const covers = ([ax, ay, aw], [bx, by, bw]) => ax < bx + bw && bx < ax + aw && ay < by + high && by < ay + high;
+  assert.ok(labels.every((a, i) => labels.every((b, k) => i === k || !covers(a, b))), JSON.stringify(labels));
+  assert.equal(new Set(signs).size, 12);
+  const strips = await page.evaluate(() => {
+    const [box, row] = [byId("strips-box"), [...store.targets.keys()].indexOf(29)];
+    return { top: box.scrollTop, high: box.clientHeight, at: row * STRIP, all: box.scrollHeight };
+  });
+  assert.ok(strips.at >= strips.top && strips.at + 10 <= strips.top + strips.high && strips.all > 300, JSON.stringify(strips));
+}
+
 async function theResponseOfTargetZeroIsShown(page) {
   await page.evaluate(() => select(0));
   await page.check("#heat");
@@ -49,6 +63,7 @@ module.exports = async function ofMany(browser) {
   await page.click("#on");
   await standsAt(page, 2);
   await theButtonsForTheSelectedTargetStayInReach(page);
+  await manyTargetsAreToldApart(page);
   await picture(page, "view-many");
   await violations(page, "30 targets");
   await theResponseOfTargetZeroIsShown(page);

@@ -4,7 +4,7 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
-const { boxes, drag, open, picture, save, standsAt, targets, until, violations } = require("./page.cjs");
+const { boxes, draw, goTo, open, picture, pull, save, standsAt, targets, until, violations } = require("./page.cjs");
 const { FRAMES, folder, scene, serve, track } = require("./program.cjs");
 
 module.exports = async function byMouse(browser) {
@@ -12,10 +12,8 @@ module.exports = async function byMouse(browser) {
   const page = await open(browser, url, { viewport: { width: 1280, height: 720 }, colorScheme: "light" });
   await picture(page, "view-begin");
   const truth = fs.readFileSync(path.join(scene, "groundtruth_rect.txt"), "utf8").split("\n")[0].split(",").map(Number);
-  await drag(page, [truth[0] - 1, truth[1] - 1, truth[2], truth[3]]);
-  await targets(page, 1);
-  await drag(page, [400, 300, 70, 60]);
-  await targets(page, 2);
+  await draw(page, [truth[0] - 1, truth[1] - 1, truth[2], truth[3]]);
+  await draw(page, [400, 300, 70, 60]);
   const first = (await boxes(page, 1))[0].slice(1);
   const second = (await boxes(page, 2))[0].slice(1);
   assert.ok(first.every((value, i) => Math.abs(value - (truth[i] - (i < 2))) < 1.5), `${first} is where was dragged`);
@@ -44,28 +42,29 @@ module.exports = async function byMouse(browser) {
   await violations(page, "light, 1280x720");
   await picture(page, "view-light");
 
-  // A correction: what was before it stays, what comes after it is followed anew.
+  // A correction: what was before it stays, and what comes after it stays until it is followed anew.
   const before = await boxes(page, 1);
-  await page.evaluate(() => order({ do: "seek", position: 100 }));
-  await standsAt(page, 100);
-  await page.keyboard.press("1");
-  const [x, y, w, h] = before[99].slice(1);
-  // From below the old box, which a drag inside of it would move.
-  await drag(page, [x + 15 + w, y + 12 + h, -w, -h]);
-  await until(page, () => store.mark(1, 100) === true);
-  const given = (await boxes(page, 1))[99].slice(1);
+  const MIDDLE = Math.round(FRAMES * 0.4);
+  await goTo(page, MIDDLE);
+  await page.evaluate(() => select(1));
+  const [x, y, w, h] = before[MIDDLE - 1].slice(1);
+  // Ctrl and a drag draw the selected target anew.
+  await pull(page, [x + 15 + w, y + 12 + h], [x + 15, y + 12], "Control");
+  await until(page, (at) => store.mark(1, at)?.given, MIDDLE);
+  assert.equal((await boxes(page, 1)).length, FRAMES);
+  const given = (await boxes(page, 1))[MIDDLE - 1].slice(1);
   await page.click("#play");
-  await until(page, () => store.status.playing && store.status.position > 110);
+  await until(page, (at) => store.status.playing && store.status.position > at, MIDDLE + 4);
   await page.keyboard.press("Space");
   await until(page, () => !store.status.playing);
   await page.selectOption("#speed", "");
   await page.click("#play");
   await standsAt(page, FRAMES);
-  assert.deepEqual(await boxes(page, 1), [...before.slice(0, 99), ...track(100, given, FRAMES)]);
+  assert.deepEqual(await boxes(page, 1), [...before.slice(0, MIDDLE - 1), ...track(MIDDLE, given, FRAMES)]);
   assert.deepEqual(await boxes(page, 2), track(1, second, FRAMES));
   console.log("mouse: a correction keeps what was before it and equals the command line after it");
 
-  await page.keyboard.press("r");
+  await page.keyboard.press("w");
   await until(page, () => stage.heat);
   await page.keyboard.press("ArrowLeft");
   await standsAt(page, FRAMES - 1);
@@ -77,17 +76,18 @@ module.exports = async function byMouse(browser) {
   const otb = await save(page, "otb");
   assert.equal(otb.text.trim().split("\n").length, FRAMES);
   console.log(`downloads: ${json.schema}, ${mot.length} MOT rows, ${otb.name}`);
-  await page.keyboard.press("2");
+  await page.evaluate(() => select(2));
   await page.keyboard.press("Delete");
   await targets(page, 1);
-  await page.keyboard.press("1");
-  await page.evaluate(() => order({ do: "seek", position: 200 }));
-  await standsAt(page, 200);
-  await page.keyboard.press("e");
-  await until(page, () => store.mark(1, 200) === false);
-  assert.equal((await boxes(page, 1)).length, 199);
-  await page.keyboard.press("u");
-  await until(page, () => store.mark(1, 200) === undefined);
+  await page.evaluate(() => select(1));
+  const LATE = FRAMES - 10;
+  await goTo(page, LATE);
+  await page.keyboard.press("o");
+  await until(page, (at) => store.mark(1, at)?.given === false, LATE);
+  assert.equal((await boxes(page, 1)).length, LATE - 1);
+  assert.equal(await page.getAttribute("#outside", "aria-pressed"), "true");
+  await page.keyboard.press("o");
+  await until(page, (at) => store.mark(1, at) === undefined, LATE);
   await page.keyboard.press("?");
   await page.waitForSelector("dialog[open]");
   await violations(page, "shortcuts");
@@ -98,12 +98,11 @@ module.exports = async function byMouse(browser) {
   const other = await open(browser, url, { viewport: { width: 1280, height: 720 }, colorScheme: "dark" });
   assert.deepEqual(await boxes(other, 1), await boxes(page, 1));
   await page.context().close();
-  await other.keyboard.press("1");
+  await other.evaluate(() => select(1));
   await other.click("#play");
   await standsAt(other, FRAMES);
   await violations(other, "dark, 1280x720");
-  await other.evaluate(() => order({ do: "seek", position: 180 }));
-  await standsAt(other, 180);
+  await goTo(other, LATE);
   await picture(other, "view-dark");
   assert.deepEqual([...page.errors, ...other.errors], []);
   const last = await boxes(other, 1);

@@ -9,7 +9,7 @@ const { pictures } = require("./program.cjs");
 const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 // The page's files from this folder in the place of those in the program: to work on the page without a build.
 const assets = process.env.VIEW_ASSETS;
-const PROGRAM = ["store", "stage", "curve", "panel", "main"];
+const PROGRAM = ["store", "wire", "boxes", "stage", "hands", "curve", "panel", "doubts", "dialogs", "edits", "keys", "main"];
 
 async function open(browser, url, options) {
   const context = await browser.newContext({ acceptDownloads: true, ...options });
@@ -98,9 +98,14 @@ async function download(page, button) {
 }
 
 /* Saves the labels in a format. */
-async function save(page, format) {
+async function save(page, format, options = {}) {
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector("#export[open]");
   await page.selectOption("#format", format);
-  return download(page, "#save");
+  for (const [id, value] of Object.entries(options)) await page[value === true ? "check" : "fill"](`#${id}`, String(value));
+  const got = await download(page, "#save");
+  for (const [id, value] of Object.entries(options)) await page.evaluate(([id, value]) => { byId(id).checked = value; }, [id, false]);
+  return got;
 }
 
 async function violations(page, what) {
@@ -115,10 +120,37 @@ async function picture(page, name) {
   if (pictures) await page.screenshot({ path: path.join(pictures, `${name}.png`) });
 }
 
+/* Draws a target, and leaves its Name, which then has the focus. */
+async function draw(page, box) {
+  const count = await page.evaluate(() => store.targets.size);
+  await drag(page, box);
+  await targets(page, count + 1);
+  await until(page, () => stage.selected !== null && document.activeElement.id === "name");
+  await page.keyboard.press("Escape");
+}
+
+/* Shows a frame. */
+async function goTo(page, position) {
+  await page.evaluate((position) => order({ do: "seek", position }), position);
+  await standsAt(page, position);
+}
+
+/* Drags from one point of the frame to another one. */
+async function pull(page, from, to, key = null) {
+  const [a, b] = await onScreen(page, [from, to]);
+  if (key) await page.keyboard.down(key);
+  await page.mouse.move(...a);
+  await page.mouse.down();
+  await page.mouse.move(...b, { steps: 4 });
+  await page.mouse.up();
+  if (key) await page.keyboard.up(key);
+}
+
 /* The page's message, and whether it is an error. */
 const said = (page) => page.evaluate(() => [byId("said").textContent, byId("said").classList.contains("wrong")]);
 const says = (page, words) => until(page, (words) => byId("said").textContent.includes(words), words);
 
 module.exports = {
-  boxes, download, drag, onScreen, open, picture, pinch, said, save, says, standsAt, targets, touchDrag, until, violations,
+  boxes, download, drag, draw, goTo, onScreen, open, picture, pinch, pull, said, save, says, standsAt, targets, touchDrag,
+  until, violations,
 };

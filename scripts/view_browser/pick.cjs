@@ -14,7 +14,7 @@ module.exports = async function byPick(browser) {
   await page.keyboard.press("?");
   await page.waitForSelector("dialog[open]");
   assert.deepEqual(await page.$$eval("#keys kbd", (keys) => keys.map((key) => key.textContent)),
-    ["Enter", "B", "Escape", "?"]);
+    ["Enter", "B", "Escape", "?", "F1"]);
   await violations(page, "shortcuts of the first box");
   await page.keyboard.press("Escape");
   await page.keyboard.press("Enter");

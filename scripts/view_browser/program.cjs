@@ -9,7 +9,8 @@ const path = require("node:path");
 const [program, pictures] = process.argv.slice(2);
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "kcf-track-view-"));
 const scene = path.join(folder, "scene");
-const FRAMES = 240;
+// Fewer for a debug build.
+const FRAMES = Number(process.env.VIEW_FRAMES ?? 240);
 const PRESET = process.env.VIEW_PRESET ?? "robust";
 const running = [];
 

@@ -14,7 +14,7 @@ use crate::bbox::BBox;
 use crate::cancel::{CancelToken, spawn};
 use crate::export::TargetRecord;
 use crate::media::{Item, is_pipe};
-use crate::run::{Command, MAX_TARGETS, Request, Session, word};
+use crate::run::{Command, MAX_TARGETS, Reach, Request, Session, word};
 use crate::tracker::{Tracker, check_start};
 
 /// Bytes of the longest line; a longer one is refused.
@@ -126,7 +126,7 @@ impl Control {
                     self.later.push((line, request));
                     continue;
                 }
-                Ok(Command::Give { target, position: None, bbox }) => {
+                Ok(Command::Give { target, position: None, bbox, polygon: None, reach: Reach::FromHere }) => {
                     match find(session, *target).and_then(|_| check_box(item, *bbox)) {
                         Ok(()) => {
                             boxes.entry(*target).or_default().push((line, request.clone(), *bbox));
@@ -190,6 +190,9 @@ impl Control {
                     record.end(item.position);
                 }
                 Ok(id)
+            }
+            Command::Give { position: None, .. } => {
+                Err("a run knows no \"polygon\" and no \"reach\": it tracks on from an upright box".into())
             }
             Command::Add { .. } | Command::Give { .. } | Command::End { .. } => {
                 Err("a run has no \"position\": its commands hold for the next frame".into())

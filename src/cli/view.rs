@@ -1,9 +1,10 @@
 //! `kcf-track view`: a page in the browser on which targets are drawn, followed and corrected.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
 
@@ -20,7 +21,7 @@ use crate::export::{Document, SourceRecord, is_video};
 use crate::media::{Demand, Item, OpenOptions, Prefetch, Sequence, Source, Span, Truth};
 use crate::run::Command;
 use crate::tracker::check_start;
-use crate::view::{self, Address, FrameCache, MAX_CACHE_BYTES, Setup, View};
+use crate::view::{self, Address, FrameCache, MAX_CACHE_BYTES, Overview, Setup, View, Work};
 
 /// How often the program checks whether to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -90,16 +91,16 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         let reason = "a folder of clips takes no --init and --init-file: draw on the page, and use --session DIR";
         return Err(Failure::usage(reason));
     }
+    let session_of = |clip: &Path| args.session.as_ref().map(|folder| folder.join(name_of(clip) + ".json"));
+    place.clips = clips.iter().map(|clip| (clip.clone(), overview(clip, session_of(clip).as_deref()))).collect();
     let mut at = 0;
     loop {
         let clip = &clips[at];
-        // `a.mp4` and `a.avi` have sessions of their own.
-        let name = clip.file_name().unwrap_or_default().to_string_lossy().into_owned() + ".json";
         if let Some(folder) = &args.session {
             let wrong = |error| Failure::usage(format!("--session {}: clips need a folder: {error}", folder.display()));
             std::fs::create_dir_all(folder).map_err(wrong)?;
         }
-        let session = args.session.as_ref().map(|folder| folder.join(name));
+        let session = session_of(clip);
         place.clip = Some((at + 1, clips.len()));
         match serve(args, clip, session.as_deref(), &mut place, &cancel) {
             Ok(Some(next)) => at = next - 1,
@@ -113,6 +114,7 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
             {
                 place.said.push(format!("{} is left out: {}", clip.display(), failure.reason()));
                 failure.report();
+                place.clips.remove(at);
                 clips.remove(at);
                 at = at.min(clips.len() - 1);
             }
@@ -167,6 +169,29 @@ struct Place {
     address: Option<Address>,
     /// What went wrong with the clips before, for the next page.
     said: Vec<String>,
+    /// What was left of each clip, and when its session was written then.
+    work: BTreeMap<PathBuf, (Work, Option<SystemTime>)>,
+    /// What is done of each clip.
+    clips: Vec<(PathBuf, Overview)>,
+}
+
+fn written(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|file| file.modified()).ok()
+}
+
+/// The name of a clip, and of its session: `a.mp4` and `a.avi` have sessions of their own.
+fn name_of(clip: &Path) -> String {
+    clip.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// What is done of a clip by its session; nothing of one that cannot be read, which says so once it is opened.
+fn overview(clip: &Path, session: Option<&Path>) -> Overview {
+    let read = session.filter(|path| path.exists()).and_then(|path| Document::read(path).ok());
+    let name = name_of(clip);
+    read.map_or(Overview { name: name.clone(), ..Overview::default() }, |session| {
+        let (targets, boxes, length) = (session.targets.len(), session.frames.len(), session.source.frames);
+        Overview { name, targets, boxes, length, completed: session.completed && targets > 0 }
+    })
 }
 
 /// Serves the page of one source. Returns the place of the clip, from 1, that the page asks for.
@@ -208,6 +233,9 @@ fn serve(
     for warning in warnings.iter().filter(|_| args.quiet == 0) {
         let _ = writeln!(err, "warning: {warning}");
     }
+    let left = session.as_ref().filter(|(_, is_anew)| !is_anew).and_then(|(session, _)| session.position);
+    // Unless another program has written the session meanwhile.
+    let work = place.work.remove(given).filter(|(_, time)| *time == session_path.and_then(written));
     let known_end = session.as_ref().and_then(|(session, _)| session.known_end());
     let (targets, frames, named) = match session {
         Some((session, _)) if initial.is_empty() => (session.targets, session.frames, session.named),
@@ -225,6 +253,9 @@ fn serve(
         session: session_path.map(Path::to_path_buf),
         targets,
         frames,
+        position: left,
+        work: work.map(|(work, _)| work),
+        clips: place.clips.iter().map(|(_, done)| done.clone()).collect(),
         clip: place.clip,
         said: std::mem::take(&mut place.said).join("; "),
         pick: false,
@@ -249,6 +280,11 @@ fn serve(
         std::thread::sleep(POLL_INTERVAL);
     }
     let next = view.next_clip();
+    if next.is_some() {
+        let (work, done) = view.take_work(name_of(given));
+        place.work.insert(given.into(), (work, session_path.and_then(written)));
+        place.clips.iter_mut().filter(|(clip, _)| clip == given).for_each(|(_, known)| known.clone_from(&done));
+    }
     match view.close().map_err(Failure::from) {
         // The clip stays in the list.
         Err(failure) if next.is_some() && !cancel.is_cancelled() => {

@@ -1,6 +1,6 @@
 //! CVAT annotations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
@@ -17,7 +17,8 @@ use crate::text::escape;
 
 /// CVAT tracks: one per target, a rectangle per frame, frames and corners **0-based**; for a rotated target the upright
 /// rectangle and its `rotation` about the centre, in degrees clockwise. The label is the class of the target. A box has
-/// the attributes `name` and `given`; a given box has the source `manual`, others `auto`; an occluded target is `occluded`, a lost one `outside`.
+/// the attributes `name` and `given` and those of its target; a given box has the source `manual`, others `auto`; an
+/// occluded target is `occluded`, a lost one `outside`.
 /// Keyframes are those from which CVAT interpolates the others within a tolerance.
 ///
 /// The form is the XML of "CVAT for video 1.1", for "Upload annotations" in the menu of a task.
@@ -70,16 +71,21 @@ fn thin(track: &mut Track, tolerance: f64) {
     track.shapes.retain(|_| keep.next().unwrap_or(true));
 }
 
-/// The attributes of every label.
-const ATTRIBUTES: &str = "<attributes><attribute><name>name</name><mutable>False</mutable>\
-    <input_type>text</input_type><default_value></default_value><values></values></attribute>\
-    <attribute><name>given</name><mutable>True</mutable><input_type>checkbox</input_type>\
-    <default_value>false</default_value><values>false</values></attribute></attributes>";
+/// An attribute of a label that holds for a whole track.
+const TEXT: &str = "<attribute><name>NAME</name><mutable>False</mutable><input_type>text</input_type>\
+    <default_value></default_value><values></values></attribute>";
+
+/// The attribute of a label that says which boxes were given.
+const GIVEN: &str = "<attribute><name>given</name><mutable>True</mutable><input_type>checkbox</input_type>\
+    <default_value>false</default_value><values>false</values></attribute>";
 
 /// The XML document.
 fn xml(tracks: &Tracks, run: &Run, frames: usize) -> String {
     let (width, height) = (run.source.width, run.source.height);
-    let label = |class: &str| format!("<label><name>{}</name>{ATTRIBUTES}</label>", escape(class));
+    let names: BTreeSet<&String> = run.targets.iter().flat_map(|target| target.attributes.keys()).collect();
+    let own: String = names.iter().map(|name| TEXT.replace("NAME", &escape(name))).collect();
+    let attributes = format!("<attributes>{}{own}{GIVEN}</attributes>", TEXT.replace("NAME", "name"));
+    let label = |class: &str| format!("<label><name>{}</name>{attributes}</label>", escape(class));
     let labels: String = run.classes().into_iter().map(label).collect();
     let mut text = format!(
         r#"<?xml version="1.0" encoding="utf-8"?>
@@ -100,6 +106,11 @@ fn xml(tracks: &Tracks, run: &Run, frames: usize) -> String {
         let group = i32::try_from(*id).unwrap_or(0);
         let class = escape(run.class(Some(*id)));
         let name = escape(run.name(Some(*id)).unwrap_or_default());
+        let of_target = run.targets.iter().find(|target| target.id == *id).into_iter();
+        let attribute = |(name, value): (&String, &String)| {
+            format!(r#"<attribute name="{}">{}</attribute>"#, escape(name), escape(value))
+        };
+        let own: String = of_target.flat_map(|target| &target.attributes).map(attribute).collect();
         let _ = writeln!(text, r#"  <track id="{id}" label="{class}" source="auto" group_id="{group}">"#);
         for shape in shapes {
             let [left, top, right, bottom] = corners(shape);
@@ -111,7 +122,7 @@ fn xml(tracks: &Tracks, run: &Run, frames: usize) -> String {
             }
             let _ = writeln!(
                 text,
-                r#" z_order="0"><attribute name="name">{name}</attribute><attribute name="given">{}</attribute></box>"#,
+                r#" z_order="0"><attribute name="name">{name}</attribute><attribute name="given">{}</attribute>{own}</box>"#,
                 shape.given
             );
         }
@@ -249,6 +260,11 @@ impl Exporter for Cvat {
     fn finish(mut self: Box<Self>, run: &Run, summary: &Summary) -> Result<()> {
         let frames = self.frames(run, summary);
         for track in &mut self.tracks.0 {
+            let target = run.targets.iter().find(|target| target.id == track.id);
+            for given in target.into_iter().flat_map(|target| &target.given) {
+                let shape = track.shapes.iter_mut().find(|shape| shape.index == given.frame);
+                shape.into_iter().for_each(|shape| shape.occluded |= given.occluded == Some(true));
+            }
             let last = track.shapes.last().filter(|last| last.index < frames);
             let end = last.map(|last| Shape {
                 index: last.index + 1,
@@ -304,6 +320,21 @@ mod tests {
             assert!(xml(&tracks, &run().0, 2).contains(&format!(r#" group_id="{group}""#)));
         }
         assert!(Cvat::create(&Path::new("backup.json").into(), None, 0.0).is_err());
+    }
+
+    #[test]
+    fn attributes_and_covered_boxes_are_those_of_their_target() {
+        let (mut run, records) = run();
+        run.targets[0].attributes = [("colour".to_owned(), "red & blue".to_owned())].into();
+        run.targets[0].given[0].occluded = Some(true);
+        let xml = written("run.xml", |to| Cvat::create(to, None, 0.0), (&run, &records), &Summary::default());
+        let document = roxmltree::Document::parse(&xml).unwrap();
+        let boxes: Vec<_> = document.descendants().filter(|node| node.has_tag_name("box")).collect();
+        assert_eq!([0, 1].map(|at| boxes[at].attribute("occluded")), [Some("1"), Some("0")]);
+        let colour = boxes[0].children().find(|node| node.attribute("name") == Some("colour"));
+        assert_eq!(colour.and_then(|node| node.text()), Some("red & blue"));
+        let labels = document.descendants().filter(|node| node.has_tag_name("label"));
+        assert!(labels.flat_map(|label| label.descendants()).any(|node| node.text() == Some("colour")));
     }
 
     #[test]

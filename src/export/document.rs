@@ -30,7 +30,9 @@ pub struct Document {
     /// What ended the run early.
     error: Option<String>,
     /// Whether every target is tracked to its end.
-    completed: bool,
+    pub(crate) completed: bool,
+    /// The frame that was shown when it was saved.
+    pub(crate) position: Option<usize>,
 }
 
 /// Its text. Earlier versions have other `targets`, or none.
@@ -43,6 +45,7 @@ struct Stored {
     frames: Vec<FrameRecord>,
     #[serde(default)]
     summary: Value,
+    position: Option<usize>,
 }
 
 /// How two widths and heights of frames differ; 0 is unknown.
@@ -102,7 +105,8 @@ impl Document {
         let path = path.to_string_lossy().into();
         let source = SourceRecord { path, start: 1, end: None, frames: None, rate: None, width, height };
         let parameters = json!({});
-        Ok((Self { source, parameters, targets, frames, named: true, error: None, completed: false }, notes))
+        let (error, completed, position) = (None, false, None);
+        Ok((Self { source, parameters, targets, frames, named: true, error, completed, position }, notes))
     }
 
     /// Reads the text of a document.
@@ -181,7 +185,7 @@ impl Document {
         if found > known {
             return Err(format!("it has the newer version {schema}; this program reads up to {SCHEMA}"));
         }
-        let Stored { source, parameters, targets, frames, summary } =
+        let Stored { source, parameters, targets, frames, summary, position } =
             serde_json::from_value(value).map_err(|error| format!("it is not {schema}: {error}"))?;
         let targets = match found {
             ..3 => gather(frames.iter().map(Label::from).collect())?,
@@ -190,7 +194,7 @@ impl Document {
         let named = frames.first().map_or(targets.len() > 1, |frame| frame.id.is_some());
         let error = summary["error"].as_str().map(String::from);
         let completed = summary["completed"] == true;
-        let document = Self { source, parameters, targets, frames, named, error, completed };
+        let document = Self { source, parameters, targets, frames, named, error, completed, position };
         document.check()?;
         Ok(document)
     }

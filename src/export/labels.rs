@@ -556,12 +556,12 @@ pub(super) fn gather(boxes: Vec<Label>) -> Wrong<Vec<TargetRecord>> {
         }
         for label in all.into_iter().filter(|label| label.given || !is_marked) {
             check_box(id, label.frame, label.bbox)?;
-            let given = vec![Given { frame: label.frame, bbox: label.bbox }];
+            let given = vec![Given::new(label.frame, label.bbox)];
             // A target that is gone, or has not begun, need not be told so once more.
             if label.bbox.is_some() || target.given.last().is_some_and(|given| given.bbox.is_some()) {
                 let class = label.class.filter(|class| **class != *CLASS).map(|class| class.to_string());
                 let name = label.name.filter(|name| !name.is_empty()).map(|name| name.to_string());
-                target.join(TargetRecord { id, class, name, given })?;
+                target.join(TargetRecord { id, class, name, given, ..TargetRecord::default() })?;
             }
         }
         Ok(Some(target).filter(|target| !target.given.is_empty()))

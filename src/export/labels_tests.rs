@@ -52,7 +52,7 @@ fn ids_that_are_not_distinct_are_none() {
 fn targets_count_while_they_are_there() {
     let target = |id: u32, given: &[(usize, bool)]| {
         let given =
-            given.iter().map(|&(frame, there)| Given { frame, bbox: there.then_some(BBox::new(1.0, 1.0, 9.0, 9.0)) });
+            given.iter().map(|&(frame, there)| Given::new(frame, there.then_some(BBox::new(1.0, 1.0, 9.0, 9.0))));
         TargetRecord { id, given: given.collect(), ..TargetRecord::default() }
     };
     let most = MAX_TARGETS as u32;

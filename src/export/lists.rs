@@ -227,7 +227,7 @@ fn given(lines: &[(usize, &str)], corners: bool) -> Wrong<Vec<TargetRecord>> {
         }
     }
     let joined = targets.into_iter().map(|(target, boxes)| {
-        let given = boxes.into_iter().map(|(frame, bbox)| Given { frame, bbox: Some(bbox) }).collect();
+        let given = boxes.into_iter().map(|(frame, bbox)| Given::new(frame, Some(bbox))).collect();
         TargetRecord { given, ..target }
     });
     Ok(joined.collect())

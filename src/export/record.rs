@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::bbox::BBox;
 use crate::media::{Info, Item, Span, without_user};
-use crate::run::Outcome;
+use crate::run::{Attributes, Outcome, Reach};
 use crate::tracker::State;
 
 /// Name and version of the JSON format.
@@ -32,12 +32,16 @@ pub struct Run {
     /// Whether rows of JSON answer commands: there is one of the run, and one a frame also without targets.
     #[serde(skip)]
     pub answers: bool,
+    /// The frame that was shown when a session of the view was saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<usize>,
 }
 
 impl Run {
     /// A run of these targets. `parameters` is a JSON object.
     pub fn new(source: SourceRecord, parameters: serde_json::Value, targets: Vec<TargetRecord>, named: bool) -> Self {
-        Self { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), source, parameters, targets, named, answers: false }
+        let version = env!("CARGO_PKG_VERSION");
+        Self { schema: SCHEMA, version, source, parameters, targets, named, position: None, answers: false }
     }
 
     /// The target of a record.
@@ -90,12 +94,15 @@ pub struct TargetRecord {
     /// What it is, as in `car`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
+    /// Free attributes.
+    #[serde(default, skip_serializing_if = "Attributes::is_empty")]
+    pub attributes: Attributes,
     /// What was given, in the order of the frames. The first one begins the target, each later one corrects it.
     pub given: Vec<Given>,
 }
 
 /// A box that a person gave.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Given {
     /// 1-based position of the frame.
@@ -103,6 +110,29 @@ pub struct Given {
     /// The box `[x, y, w, h]` in pixels, the corner 0-based; null if the target is gone from this frame on.
     #[cfg_attr(test, schemars(with = "Option<[f64; 4]>"))]
     pub bbox: Option<BBox>,
+    /// The corners of a turned box, as in `frames`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub polygon: Option<[f64; 8]>,
+    /// How far it reaches in the view. A run tracks on from every given box.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub reach: Reach,
+    /// The last frame of the path that begins here, if boxes of an earlier path follow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<usize>,
+    /// Whether something covers the target from here up to the next given box; absent if the tracker decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occluded: Option<bool>,
+}
+
+impl Given {
+    /// A box that the target is tracked from, or its end.
+    pub fn new(frame: usize, bbox: Option<BBox>) -> Self {
+        Self { frame, bbox, ..Self::default() }
+    }
+}
+
+fn is_usual(reach: &Reach) -> bool {
+    *reach == Reach::FromHere
 }
 
 /// The class of a target without one.
@@ -116,7 +146,7 @@ impl TargetRecord {
 
     /// A target that begins in this box.
     pub fn new(id: u32, frame: usize, bbox: BBox) -> Self {
-        Self { id, given: vec![Given { frame, bbox: Some(bbox) }], ..Self::default() }
+        Self { id, given: vec![Given::new(frame, Some(bbox))], ..Self::default() }
     }
 
     /// Adds what is given of the same target in other frames.
@@ -138,7 +168,7 @@ impl TargetRecord {
     /// Gives it a box, in place of what was given in this frame.
     pub fn give(&mut self, frame: usize, bbox: BBox) {
         self.given.retain(|given| given.frame != frame);
-        self.given.push(Given { frame, bbox: Some(bbox) });
+        self.given.push(Given::new(frame, Some(bbox)));
         self.given.sort_by_key(|given| given.frame);
     }
 
@@ -146,7 +176,7 @@ impl TargetRecord {
     pub fn end(&mut self, frame: usize) {
         let frame = frame.max(self.start().saturating_add(1));
         self.given.retain(|given| given.frame < frame);
-        self.given.push(Given { frame, bbox: None });
+        self.given.push(Given::new(frame, None));
     }
 
     /// Position of its first frame.

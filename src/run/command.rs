@@ -1,6 +1,8 @@
 //! Commands, as JSON: docs/control.md.
 
-use serde::Deserialize;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::detections::{Detection, MAX_DETECTIONS};
@@ -19,6 +21,25 @@ const MAX_NAME: usize = 100;
 pub fn word(text: Option<String>) -> Option<String> {
     let text: String = text?.trim().chars().take(MAX_NAME).collect();
     (!text.is_empty()).then_some(text)
+}
+
+/// Free attributes of a target, by their names.
+pub type Attributes = BTreeMap<String, String>;
+
+/// How far a given box reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Reach {
+    /// The target is learned in the box and tracked from there on.
+    #[default]
+    FromHere,
+    /// The box holds in its own frame only: the path leads on as if it were not there.
+    ThisFrame,
+    /// Up to the next given box the target is tracked from both.
+    BothSides,
+    /// Up to the next given box the boxes are interpolated linearly.
+    Interpolated,
 }
 
 /// A command to a run, or to the controller of a page: `{"do": "give", "target": 1, "bbox": [10, 20, 30, 40]}`.
@@ -53,6 +74,20 @@ pub enum Command {
         /// The box, 0-based.
         #[serde(alias = "box")]
         bbox: BBox,
+        /// The corners of a turned box; `bbox` is then the upright box around the ellipse in them.
+        polygon: Option<[f64; 8]>,
+        /// How far the box reaches.
+        #[serde(default)]
+        reach: Reach,
+    },
+    /// Says that something covers a target from this frame up to its next given box, or that nothing does.
+    Occluded {
+        /// The target.
+        target: u32,
+        /// The frame.
+        position: usize,
+        /// Whether it is covered.
+        on: bool,
     },
     /// Corrects the place and the size of a target, without learning anew.
     Adjust {
@@ -105,6 +140,8 @@ pub enum Command {
         name: Option<String>,
         /// What it is.
         class: Option<String>,
+        /// Its attributes; the former ones if they are missing.
+        attributes: Option<Attributes>,
     },
     /// Undoes the last change of a target.
     Undo,
@@ -124,10 +161,13 @@ pub enum Command {
         /// Frames; negative for back.
         by: isize,
     },
-    /// Shows a frame without tracking.
+    /// Shows a frame.
     Seek {
         /// The frame.
         position: usize,
+        /// Whether targets are tracked on the way.
+        #[serde(default)]
+        track: bool,
     },
     /// Sets the speed of playing.
     Speed {
@@ -207,10 +247,11 @@ mod tests {
     fn commands_are_parsed_or_refused() {
         let (bbox, position) = (BBox::new(1.0, 2.0, 3.0, 4.0), None);
         let add = |id, class| Command::Add { id, position, bbox, name: None, class };
+        let give = |position, reach| Command::Give { target: 1, position, bbox, polygon: None, reach };
         for (text, command) in [
-            (r#"{"target":1,"box":[1,2,3,4]}"#, Command::Give { target: 1, position, bbox }),
-            (r#"{"target":1,"box":[1,2,3,4],"position":3}"#, Command::Give { target: 1, position: Some(3), bbox }),
-            (r#"{"do":"give","target":1,"bbox":[1,2,3,4],"version":1}"#, Command::Give { target: 1, position, bbox }),
+            (r#"{"target":1,"box":[1,2,3,4]}"#, give(None, Reach::FromHere)),
+            (r#"{"target":1,"box":[1,2,3,4],"position":3,"reach":"both-sides"}"#, give(Some(3), Reach::BothSides)),
+            (r#"{"do":"give","target":1,"bbox":[1,2,3,4],"version":1}"#, give(None, Reach::FromHere)),
             (r#"{"do":"add","bbox":[1,2,3,4]}"#, add(None, None)),
             (r#"{"do":"add","id":7,"bbox":[1,2,3,4]}"#, add(Some(7), None)),
             (r#"{"do":"add","id":7,"box":[1,2,3,4],"class":"person"}"#, add(Some(7), Some("person".into()))),

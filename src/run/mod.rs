@@ -34,7 +34,7 @@ mod offline;
 mod session;
 
 #[cfg(feature = "cli")]
-pub(crate) use command::{Command, MAX_TARGETS, Request, word};
+pub(crate) use command::{Attributes, Command, MAX_TARGETS, Reach, Request, word};
 pub use detections::{Detected, Detection, DetectionParams, MAX_DETECTIONS};
 #[cfg(feature = "cli")]
 pub(crate) use offline::{Passes, Record, Smoothing, at_once};

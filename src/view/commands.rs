@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use super::controller::{Controller, Goal, Handled, POLL_INTERVAL};
 use super::frame_cache::{Checkpoint, Seen};
-use super::state::{Gone, Track, ViewState};
-use crate::bbox::BBox;
+use super::state::ViewState;
+use super::track::Track;
+use crate::export::Given;
 use crate::media::{Item, Wait};
-use crate::run::{Command, MAX_TARGETS, word};
+use crate::run::{Attributes, Command, MAX_TARGETS, Reach, word};
 use crate::tracker::too_small;
 
 /// How long a command waits for its frame before it must be retried.
@@ -27,18 +28,32 @@ impl Controller {
         match command {
             Command::Pick { bbox } if picks => {
                 let item = self.frame(self.position())?;
-                Checkpoint::begin(&self.params, 1, &item, bbox).map_err(|error| error.to_string())?;
+                Checkpoint::begin(&self.params, 1, &item, &Given::new(1, Some(bbox)))
+                    .map_err(|error| error.to_string())?;
                 self.shared.change(|state| state.picked = Some(bbox));
             }
             Command::Pick { .. } => return Err("this page asks for no first box: add a target".into()),
             _ if picks => return Err("this page only asks for the first box".into()),
             Command::Add { id, position, bbox, name, class } => {
-                let target = self.add(id, position.unwrap_or(shown), bbox)?;
-                self.shared.change(|state| state.label(target, word(name), word(class)));
+                let target = self.add(id, Given::new(position.unwrap_or(shown), Some(bbox)))?;
+                // The words of a new target are undone with it.
+                let words = |track: &mut Track| (track.name, track.class) = (word(name), word(class));
+                self.shared.change(|state| state.tracks.get_mut(&target).map(words));
             }
-            Command::Give { target, position, bbox } => {
+            Command::Give { target, position, bbox, polygon, reach } => {
                 self.check_target(target)?;
-                self.give(target, position.unwrap_or(shown), bbox)?;
+                if polygon.is_some_and(|corners| corners.iter().any(|at| !at.is_finite())) {
+                    return Err("the corners of a box must be finite numbers".into());
+                }
+                if reach == Reach::BothSides && self.cache.info().live {
+                    return Err("a source that gives each frame once is tracked forward only".into());
+                }
+                let frame = position.unwrap_or(shown);
+                self.give(target, Given { polygon, reach, ..Given::new(frame, Some(bbox)) })?;
+            }
+            Command::Occluded { target, position, on } => {
+                let reason = "the target has no box in this frame";
+                self.edit_marks(target, reason, |track| track.occlude(position, on))?;
             }
             Command::End { target, position } => {
                 let at = position.unwrap_or(shown);
@@ -60,9 +75,15 @@ impl Controller {
                 self.shared.change(|state| state.remove(target));
                 self.checkpoints.remove(&target);
             }
-            Command::Name { target, name, class } => {
+            Command::Name { target, name, class, attributes } => {
                 self.check_target(target)?;
-                self.shared.change(|state| state.rename(target, word(name), word(class)));
+                let attributes = attributes.map(checked).transpose()?;
+                let words = |track: &mut Track| {
+                    (track.name, track.class) = (word(name), word(class));
+                    track.attributes = attributes.unwrap_or(std::mem::take(&mut track.attributes));
+                    Some(0..0)
+                };
+                self.shared.change(|state| state.change(target, words));
             }
             Command::Clip { by } => {
                 let clip = self.shared.look(|state| state.status.clip);
@@ -79,6 +100,7 @@ impl Controller {
                 let (target, gone) = changed.ok_or_else(|| format!("there is nothing to {word}"))?;
                 self.checkpoints.entry(target).or_default().forget(&gone);
                 self.pause();
+                self.settle(target);
                 let begins = self.shared.look(|state| state.tracks.get(&target).map(Track::start));
                 let what = match (begins, gone) {
                     (None, _) => format!("target {target} is gone again"),
@@ -115,7 +137,7 @@ impl Controller {
                 let is_tracked = self.wanted(self.position()).is_none_or(|wanted| wanted >= self.position());
                 self.go(to, by > 0 && is_tracked)?;
             }
-            Command::Seek { position } => self.go(position, false)?,
+            Command::Seek { position, track } => self.go(position, track && position > shown)?,
             Command::Speed { times } => {
                 if !times.is_none_or(|times| SPEEDS.contains(&times)) {
                     let (from, to) = (SPEEDS.start(), SPEEDS.end());
@@ -178,7 +200,8 @@ impl Controller {
         }
     }
 
-    fn begin(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(Arc<Item>, Checkpoint, Seen), String> {
+    fn begin(&mut self, target: u32, given: &Given) -> Result<(Arc<Item>, Checkpoint, Seen), String> {
+        let position = given.frame;
         let (first, newest, live) = (self.cache.span.first, self.cache.newest, self.cache.info().live);
         if position < first || live && position > newest.max(first) {
             return Err(format!("there is no frame {position} to give a box in"));
@@ -190,11 +213,11 @@ impl Controller {
         }
         let item = self.frame(position)?;
         let (checkpoint, seen) =
-            Checkpoint::begin(&self.params, target, &item, bbox).map_err(|error| error.to_string())?;
+            Checkpoint::begin(&self.params, target, &item, given).map_err(|error| error.to_string())?;
         Ok((item, checkpoint, seen))
     }
 
-    fn add(&mut self, id: Option<u32>, position: usize, bbox: BBox) -> Result<u32, String> {
+    fn add(&mut self, id: Option<u32>, given: Given) -> Result<u32, String> {
         let (count, taken) = self.shared.look(|state| {
             let tracks = &state.tracks;
             (tracks.len(), id.is_some_and(|id| tracks.contains_key(&id)))
@@ -207,20 +230,22 @@ impl Controller {
             Some(id) => id,
             None => self.last_id.checked_add(1).ok_or("there is no higher id: give one")?,
         };
-        self.give(target, position, bbox).map(|()| target)
+        self.give(target, given).map(|()| target)
     }
 
     /// Gives a target, which may be new, a box.
-    fn give(&mut self, target: u32, position: usize, bbox: BBox) -> Result<(), String> {
-        let (item, checkpoint, seen) = self.begin(target, position, bbox)?;
+    fn give(&mut self, target: u32, given: Given) -> Result<(), String> {
+        let (item, checkpoint, seen) = self.begin(target, &given)?;
         self.last_id = self.last_id.max(target);
-        let gone = self.shared.change(|state| {
-            state.maps.put(position, target, seen.map);
-            state.give(target, bbox, seen.record)
+        let at = given.frame;
+        self.shared.change(|state| {
+            state.change(target, |track| Some(track.give(given, seen.record)));
+            state.maps.put(at, target, seen.map);
         });
         let checkpoints = self.checkpoints.entry(target).or_default();
-        checkpoints.forget(&gone);
+        checkpoints.forget(&(at..at + 1));
         checkpoints.put(checkpoint);
+        self.settle(target);
         self.pause_at(&item);
         Ok(())
     }
@@ -229,7 +254,7 @@ impl Controller {
     fn can_go_on(&self, target: u32, position: usize) -> Result<(), String> {
         let from = self.shared.look(|state| {
             let track = state.tracks.get(&target)?;
-            track.marks().get(&position)?;
+            track.given_at(position)?;
             let (missing, start) = track.resumes(position)?;
             Some(self.checkpoints.get(&target).map_or(start, |checkpoints| checkpoints.next(start, missing)))
         });
@@ -247,11 +272,12 @@ impl Controller {
         &mut self,
         target: u32,
         reason: &str,
-        change: impl FnOnce(&mut Track) -> Option<Gone>,
+        change: impl FnOnce(&mut Track) -> Option<Range<usize>>,
     ) -> Result<(), String> {
         self.check_target(target)?;
-        let gone = self.shared.change(|state| state.change(target, change)).ok_or(reason)?;
-        self.checkpoints.entry(target).or_default().forget(&gone);
+        let changed = self.shared.change(|state| state.change(target, change)).ok_or(reason)?;
+        self.checkpoints.entry(target).or_default().forget(&(changed.start..changed.start.saturating_add(1)));
+        self.settle(target);
         self.pause();
         Ok(())
     }
@@ -261,3 +287,21 @@ impl Controller {
         exists.then_some(()).ok_or_else(|| format!("there is no target {target}"))
     }
 }
+
+/// Attributes as they are kept.
+///
+/// # Errors
+/// Too many, or one without a name.
+fn checked(attributes: Attributes) -> Result<Attributes, String> {
+    let cut = |(name, value): (String, String)| Some((word(Some(name))?, word(Some(value)).unwrap_or_default()));
+    let count = attributes.len();
+    let kept: Attributes = attributes.into_iter().filter_map(cut).collect();
+    match count {
+        ..=MAX_ATTRIBUTES if kept.len() == count => Ok(kept),
+        ..=MAX_ATTRIBUTES => Err("each attribute needs a name of its own: name=value".into()),
+        _ => Err(format!("a target can have {MAX_ATTRIBUTES} attributes, and these are {count}")),
+    }
+}
+
+/// Maximum attributes of a target.
+const MAX_ATTRIBUTES: usize = 50;

@@ -8,13 +8,15 @@ use std::time::{Duration, Instant};
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
+use super::fill::{Fill, interpolated};
 use super::frame_cache::{Checkpoint, Checkpoints, FrameCache, MAX_SKIP, Seen};
-use super::state::{Picture, SharedState, Track, ViewState};
-use crate::bbox::BBox;
+use super::state::{Picture, SharedState, ViewState};
+use super::track::{Missing, Track};
 use crate::cancel::CancelToken;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::export::Given;
 use crate::media::{Item, Wait};
-use crate::run::Command;
+use crate::run::{Command, Reach};
 use crate::tracker::Params;
 
 /// How long a wait for a frame keeps commands waiting.
@@ -61,6 +63,8 @@ pub struct Controller {
     pub times: VecDeque<Instant>,
     /// The highest id of a target so far.
     pub last_id: u32,
+    /// What is tracked from both sides.
+    pub fill: Option<Fill>,
 }
 
 /// A frame to be shown next.
@@ -74,8 +78,7 @@ pub struct Goal {
 /// One target to track in the current frame.
 struct Job {
     target: u32,
-    start: usize,
-    bbox: BBox,
+    given: Given,
     checkpoint: Option<Checkpoint>,
     seen: Option<Result<Seen>>,
 }
@@ -97,6 +100,7 @@ impl Controller {
             unread: false,
             times: VecDeque::new(),
             last_id: 0,
+            fill: None,
             shared,
             messages,
             cache,
@@ -107,11 +111,14 @@ impl Controller {
 
     /// Handles commands until it is stopped, or another clip is asked for.
     pub fn run(mut self) {
+        let targets: Vec<u32> = self.shared.look(|state| state.tracks.keys().copied().collect());
+        targets.into_iter().for_each(|target| self.settle(target));
         loop {
             let playing = self.shared.look(|state| state.status.playing);
             let idle = match (self.goal.is_some(), playing) {
                 (true, _) => Duration::ZERO,
                 (false, true) => self.due.saturating_duration_since(Instant::now()),
+                (false, false) if self.fill.is_some() => POLL_INTERVAL,
                 (false, false) if self.unread => REST,
                 (false, false) => Duration::from_secs(3600),
             };
@@ -120,13 +127,14 @@ impl Controller {
                     // The receiver may be gone.
                     let _ = reply.send(self.handle(command));
                     if self.shared.look(|state| state.next_clip.is_some()) {
-                        return;
+                        break;
                     }
                     continue;
                 }
-                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
+            self.fill_on();
             if playing && self.goal.is_none() {
                 self.goal = Some(Goal { position: self.position() + 1, track: true });
             } else if self.goal.is_none() && std::mem::take(&mut self.unread) {
@@ -134,6 +142,7 @@ impl Controller {
             }
             self.work(playing);
         }
+        self.fill.iter().for_each(Fill::cancel);
     }
 
     /// The position that is shown, or the first one before that.
@@ -229,12 +238,79 @@ impl Controller {
     /// The first frame that a tracker must see so that all records up to `last` can be made.
     pub fn wanted(&self, last: usize) -> Option<usize> {
         let next = |(target, track): (&u32, &Track)| {
-            let (missing, (start, _)) = track.missing(last)?;
-            let next = self.checkpoints.get(target).map_or(start, |checkpoints| checkpoints.next(start, missing));
+            let Missing { at, from, .. } = track.to_track(last)?;
+            let start = from.frame;
+            let next = self.checkpoints.get(target).map_or(start, |checkpoints| checkpoints.next(start, at));
             // A piece that cannot be continued does not stop the other targets.
             (!self.is_gone(next)).then_some(next)
         };
         self.shared.look(|state| state.tracks.iter().filter_map(next).min())
+    }
+
+    /// Fills the frames between given boxes of a target that are to be filled: at once by interpolation, on a thread from
+    /// both sides.
+    pub fn settle(&mut self, target: u32) {
+        let gaps: Vec<Missing> = self.shared.look(|state| {
+            let missing = state.tracks.get(&target).into_iter().flat_map(|track| track.missing(usize::MAX));
+            missing.filter(|missing| missing.to.is_some()).collect()
+        });
+        for Missing { from, to, .. } in gaps {
+            let Some(to) = to.filter(|_| from.reach == Reach::Interpolated) else { continue };
+            let filled = interpolated(target, &from, &to, |position| self.blank(position));
+            self.shared.change(|state| state.fill(target, &from, &to, filled));
+        }
+        self.fill_on();
+    }
+
+    /// Takes what was tracked from both sides, and begins with the next such frames.
+    fn fill_on(&mut self) {
+        if let Some(fill) = self.fill.take_if(|fill| fill.is_finished()) {
+            let Fill { target, from, to, .. } = fill;
+            match fill.result() {
+                None => {}
+                Some(Ok(found)) => self.shared.change(|state| state.fill(target, &from, &to, found)),
+                Some(Err(error)) => {
+                    // Interpolated, so that it does not begin again.
+                    let filled = interpolated(target, &from, &to, |position| self.blank(position));
+                    let said = format!("target {target} cannot be tracked from both sides: {error}");
+                    self.shared.change(|state| {
+                        state.fill(target, &from, &to, filled);
+                        state.say(said + "; its boxes there are interpolated");
+                    });
+                }
+            }
+        }
+        let next = self.shared.look(|state| {
+            let gap = |(id, track): (&u32, &Track)| {
+                let mut gaps = track.missing(usize::MAX).filter(|missing| missing.from.reach == Reach::BothSides);
+                gaps.find_map(|gap| Some((*id, gap.from, gap.to?)))
+            };
+            state.tracks.iter().find_map(gap)
+        });
+        if let Some(fill) = &self.fill {
+            // Its boxes may have changed meanwhile.
+            if !next.is_some_and(|(target, from, to)| (fill.target, fill.from, fill.to) == (target, from, to)) {
+                fill.cancel();
+            }
+        } else if let Some((target, from, to)) = next {
+            self.fill = Fill::start(&self.cache.source, &self.params, target, from, to);
+        }
+        let filling = self.fill.as_ref().map(|fill| [fill.from.frame, fill.to.frame]);
+        if self.shared.look(|state| state.status.filling != filling) {
+            self.shared.change(|state| state.status.filling = filling);
+        }
+    }
+
+    /// A frame without pixels: its name and its time.
+    fn blank(&self, position: usize) -> Item {
+        let info = self.cache.info();
+        let time = info.rate.map(|rate| (position.saturating_sub(1)) as f64 / rate);
+        let item = Item::numbered(position, time, Err(Error::NotInitialized), 0.0);
+        let image = position.checked_sub(1).and_then(|place| info.images.get(place)?.file_name());
+        match image {
+            Some(name) => Item { name: name.to_string_lossy().into(), timestamp: None, ..item },
+            None => item,
+        }
     }
 
     /// Whether a frame of a live source has left the cache.
@@ -249,7 +325,7 @@ impl Controller {
         let work = |job: &mut Job| {
             job.seen = Some(match &mut job.checkpoint {
                 Some(checkpoint) => checkpoint.follow(item),
-                None => Checkpoint::begin(params, job.target, item, job.bbox).map(|(checkpoint, seen)| {
+                None => Checkpoint::begin(params, job.target, item, &job.given).map(|(checkpoint, seen)| {
                     job.checkpoint = Some(checkpoint);
                     seen
                 }),
@@ -272,7 +348,7 @@ impl Controller {
                 Some(Err(error)) => {
                     let said = format!("target {}, frame {}: {error}", job.target, item.position);
                     // A target that begins here would fail again each time.
-                    let begins = job.start == item.position;
+                    let begins = job.given.frame == item.position;
                     refused = Err(said + if begins { ": remove it, or give it another box here" } else { "" });
                 }
                 None => {}
@@ -293,22 +369,16 @@ impl Controller {
         let checkpoints = &mut self.checkpoints;
         self.shared.look(|state| {
             let job = |(target, track): (&u32, &Track)| {
-                let (missing, (start, bbox)) = track.missing(usize::MAX)?;
+                let Missing { at, from: given, .. } = track.to_track(usize::MAX)?;
                 let checkpoints = checkpoints.entry(*target).or_default();
-                let wants = checkpoints.next(start, missing) == position;
-                wants.then(|| Job {
-                    target: *target,
-                    start,
-                    bbox,
-                    checkpoint: checkpoints.take(start, missing),
-                    seen: None,
-                })
+                let wants = checkpoints.next(given.frame, at) == position;
+                wants.then(|| Job { target: *target, given, checkpoint: checkpoints.take(given.frame, at), seen: None })
             };
             state
                 .tracks
                 .iter()
                 .filter_map(job)
-                .filter(|job| job.checkpoint.is_some() || job.start == position)
+                .filter(|job| job.checkpoint.is_some() || job.given.frame == position)
                 .collect()
         })
     }

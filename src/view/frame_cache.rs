@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::fill::{Turned, record};
 use super::state::{MAX_SIDE, Map, Picture};
 use crate::bbox::BBox;
 use crate::cancel::{CancelToken, lock, spawn};
 use crate::error::{Error, Result};
-use crate::export::FrameRecord;
+use crate::export::{FrameRecord, Given};
 use crate::frame::Channels;
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span, Wait};
 use crate::run::{Cause, Outcome, Session};
@@ -42,7 +43,7 @@ const NICE: i32 = 10;
 /// A source whose frames can be read in any order.
 #[derive(Debug)]
 pub struct FrameCache {
-    source: Arc<dyn Source>,
+    pub source: Arc<dyn Source>,
     /// The positions of the view.
     pub span: Span,
     demand: Demand,
@@ -349,6 +350,8 @@ pub struct Checkpoint {
     position: usize,
     /// Its box in that frame.
     bbox: BBox,
+    /// The box that it was given, and the turned one that a person drew.
+    turned: Option<(BBox, Turned)>,
     session: Session<Tracker>,
 }
 
@@ -361,17 +364,22 @@ pub struct Seen {
 }
 
 impl Checkpoint {
-    /// A tracker that learns `target` in `bbox` of the frame `item`.
+    /// A tracker that learns `target` in a given box of the frame `item`.
     ///
     /// # Errors
     /// When the frame could not be read, or the box cannot be learned.
-    pub fn begin(params: &Params, target: u32, item: &Item, bbox: BBox) -> Result<(Self, Seen)> {
+    pub fn begin(params: &Params, target: u32, item: &Item, given: &Given) -> Result<(Self, Seen)> {
+        let bbox = given.bbox.ok_or(Error::NotInitialized)?;
         let frame = item.frame.as_ref().map_err(|error| Error::Box { bbox, reason: error.to_string() })?;
         let mut session = Session::of(Tracker::new(params.clone())?, item.position, bbox);
         let outcomes = session.feed(item.position, frame).map_err(Cause::into_error)?;
         let outcome = *outcomes.first().ok_or(Error::NotInitialized)?;
-        let checkpoint = Self { target, start: item.position, position: item.position, bbox, session };
-        let seen = checkpoint.seen(item, &outcome);
+        let turned = given.polygon.map(|_| (bbox, Turned::of(&bbox, given.polygon)));
+        let checkpoint = Self { target, start: item.position, position: item.position, bbox, turned, session };
+        let mut seen = checkpoint.seen(item, &outcome);
+        if given.polygon.is_some() {
+            seen.record = record(item, target, (bbox, given.polygon), seen.record.state);
+        }
         Ok((checkpoint, seen))
     }
 
@@ -392,7 +400,13 @@ impl Checkpoint {
 
     fn seen(&self, item: &Item, outcome: &Outcome) -> Seen {
         let response = outcome.estimate.and_then(|_| self.session.follower(outcome.target)?.response());
-        let record = FrameRecord::new(item, outcome, Some(self.target));
+        let mut outcome = *outcome;
+        if let (Some((first, turned)), Some(estimate)) = (self.turned, &mut outcome.estimate) {
+            let now = Turned::of(&estimate.bbox, estimate.polygon);
+            (estimate.bbox, estimate.polygon) = turned.carried(&first, &now).parts();
+            outcome.bbox = estimate.bbox;
+        }
+        let record = FrameRecord::new(item, &outcome, Some(self.target));
         Seen { record, map: response.as_ref().map(Map::of) }
     }
 }
@@ -421,9 +435,9 @@ impl Checkpoints {
         }
     }
 
-    /// Removes trackers that have seen frames whose records are gone.
-    pub fn forget(&mut self, gone: &Range<usize>) {
-        self.0.retain(|checkpoint| !gone.contains(&checkpoint.position));
+    /// Removes the trackers of boxes that were changed.
+    pub fn forget(&mut self, changed: &Range<usize>) {
+        self.0.retain(|checkpoint| !changed.contains(&checkpoint.start));
     }
 
     fn usable(&self, start: usize, missing: usize) -> Option<usize> {

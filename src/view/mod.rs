@@ -10,6 +10,7 @@
 
 mod commands;
 mod controller;
+mod fill;
 mod frame_cache;
 mod http;
 mod results;
@@ -17,6 +18,7 @@ mod routes;
 mod state;
 #[cfg(test)]
 mod tests;
+mod track;
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -26,10 +28,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel}
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde::Serialize;
+
 pub use self::frame_cache::{FrameCache, MAX_CACHE_BYTES};
 pub use self::results::free_beside;
+pub use self::state::Work;
 
-use self::controller::{Controller, Handled, Message, POLL_INTERVAL};
+use self::controller::{Controller, Goal, Handled, Message, POLL_INTERVAL};
 use self::http::Server;
 use self::results::{Results, autosave};
 use self::routes::{Gate, Routes, make_token};
@@ -90,6 +95,12 @@ pub struct Setup {
     /// The targets that it begins with, and their records.
     pub targets: Vec<TargetRecord>,
     pub frames: Vec<FrameRecord>,
+    /// The frame to show first.
+    pub position: Option<usize>,
+    /// What an earlier view of the source has left, in place of the targets.
+    pub work: Option<Work>,
+    /// What is done of each clip.
+    pub clips: Vec<Overview>,
     /// The place of the source among several clips, from 1, and their number.
     pub clip: Option<(usize, usize)>,
     /// What the page says first.
@@ -98,6 +109,21 @@ pub struct Setup {
     pub pick: bool,
     /// Ends commands that wait for a frame.
     pub stop: CancelToken,
+}
+
+/// What is done of a clip.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Overview {
+    /// The name of its file.
+    pub name: String,
+    /// How many targets there are.
+    pub targets: usize,
+    /// How many boxes.
+    pub boxes: usize,
+    /// How many frames, as far as is known.
+    pub length: Option<usize>,
+    /// Whether all targets are tracked to the end.
+    pub completed: bool,
 }
 
 /// A running view.
@@ -127,8 +153,11 @@ impl View {
             given => given.clone(),
         };
         let host = host.to_owned();
-        let Setup { cache, path, preset, params, named, session, targets, frames, clip, said, pick, stop } = setup;
+        let Setup { cache, path, preset, params, named, session, targets, frames, clip, said, pick, stop, .. } = setup;
+        let (clips, work) = (setup.clips, setup.work);
         let (info, span) = (cache.info(), cache.span);
+        let info_live = info.live;
+        let left = work.as_ref().map(|work| work.position).or(setup.position);
         let status = Status {
             run: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string(),
             source: info.name.clone(),
@@ -149,16 +178,25 @@ impl View {
         let (messages, received) = channel();
         let (end, ended) = channel();
         let source = SourceRecord::new(path, info, span);
-        let results = Arc::new(Results { source, parameters: params.document(&preset), named });
+        let (frames_of, parameters) = (Arc::clone(&cache.source), params.document(&preset));
+        let results = Arc::new(Results { source, frames: frames_of, stop: stop.clone(), parameters, named });
         let last_id = shared.prepare(|state| {
             if !said.is_empty() {
                 state.say(said);
             }
-            restore(state, session.as_deref(), targets, frames)
+            state.left = left.unwrap_or_default();
+            let last_id = restore(state, session.as_deref(), targets, frames);
+            match work {
+                Some(work) => last_id.max(state.resume(work)),
+                None => last_id,
+            }
         });
         let saver = session.map(|path| Saver::start(path, Arc::clone(&results), Arc::clone(&shared))).transpose()?;
+        let is_known = |at: &usize| !info_live && *at >= span.first && cache.last.is_none_or(|last| *at <= last);
+        let begin = left.filter(is_known).unwrap_or(span.first);
         let mut controller = Controller::new(Arc::clone(&shared), received, cache, stop, params);
         controller.last_id = last_id;
+        controller.goal = Some(Goal { position: begin, track: begin == span.first });
         let run = move || {
             controller.run();
             // The receiver may be gone.
@@ -166,7 +204,8 @@ impl View {
         };
         let controller = spawn("view", run)?;
         let gate = Gate::new(local, &host, token.clone());
-        let routes = Routes { gate, shared: Arc::clone(&shared), messages: messages.clone(), results };
+        let clips = serde_json::to_string(&clips).unwrap_or_default();
+        let routes = Routes { gate, shared: Arc::clone(&shared), messages: messages.clone(), results, clips };
         let server = Server::start(listener, local, move |request| routes.answer(request))?;
         Ok(Self { shared, messages, controller, ended, server, host, token })
     }
@@ -206,6 +245,19 @@ impl View {
     /// The clip that the page asks for, from 1.
     pub fn next_clip(&self) -> Option<usize> {
         self.shared.look(|state| state.next_clip)
+    }
+
+    /// What the next view of this source goes on with, and what is done. For a view that [has ended](Self::has_ended).
+    pub fn take_work(&self, name: String) -> (Work, Overview) {
+        self.shared.prepare(|state| {
+            let tracks = state.tracks.values();
+            let boxes = tracks.clone().map(|track| track.records().count()).sum();
+            let length = state.status.last.or(state.status.expected_last);
+            let is_done = |last| tracks.clone().all(|track| track.missing(last).next().is_none());
+            let completed = tracks.len() > 0 && state.status.last.is_some_and(is_done);
+            let overview = Overview { name, targets: tracks.len(), boxes, length, completed };
+            (state.take_work(), overview)
+        })
     }
 
     /// The picked box, once it is drawn.
@@ -309,6 +361,9 @@ pub fn pick(
         session: None,
         targets: Vec::new(),
         frames: Vec::new(),
+        position: None,
+        work: None,
+        clips: Vec::new(),
         clip: None,
         said: String::new(),
         pick: true,

@@ -1,21 +1,32 @@
 //! Results: files to download, and the session that is saved while frames are tracked.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
-use super::state::{SharedState, Track, ViewState};
+use super::state::SharedState;
+use super::track::Track;
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::export::{Form, FrameRecord, Json, Layout, Run, SourceRecord, Summary, Tally, Yolo, write_all};
+use crate::export::{
+    Exporter, Form, FrameRecord, FrameResult, Frames, Json, Layout, Run, SourceRecord, Summary, Tally, write_all,
+};
+use crate::frame::Channels;
+use crate::media::{Source, Span};
 
 /// The run's data besides its records.
 pub struct Results {
     /// The source.
     pub source: SourceRecord,
+    /// Its frames.
+    pub frames: Arc<dyn Source>,
+    /// Ends an export.
+    pub stop: CancelToken,
     /// All settings.
     pub parameters: Value,
     /// Whether the user gave ids.
@@ -23,51 +34,57 @@ pub struct Results {
 }
 
 impl Results {
-    /// All targets in a format of one file.
+    /// The labels that a page asks for: a file, or a zip of several.
     ///
     /// # Errors
-    /// When there is no record, or no place for a temporary file.
-    pub fn all(&self, shared: &SharedState, form: Form) -> Result<Vec<u8>> {
-        self.bytes(form, &self.some_found(shared)?)
-    }
-
-    fn bytes(&self, form: Form, found: &Found) -> Result<Vec<u8>> {
-        let io = |source| Error::io("a temporary folder", source);
-        let folder = tempfile::tempdir().map_err(io)?;
-        let path = folder.path().join("result");
-        let exporter = form.boxes(&path.as_path().into(), &Layout::of(&self.source)).ok_or_else(no_record)??;
-        write_all(exporter, &found.run, &found.records, &found.summary)?;
-        std::fs::read(&path).map_err(io)
-    }
-
-    /// A YOLO dataset without its pictures, as a zip file.
-    ///
-    /// # Errors
-    /// As [`Results::all`].
-    pub fn yolo(&self, shared: &SharedState) -> Result<Vec<u8>> {
-        let found = self.some_found(shared)?;
-        let io = |source| Error::io("a temporary folder", source);
-        let zipped = |error| io(std::io::Error::other(error));
-        let folder = tempfile::tempdir().map_err(io)?;
-        write_all(Box::new(Yolo::create(folder.path())?), &found.run, &found.records, &found.summary)?;
-        let mut zip = Vec::new();
-        let mut archive = rawzip::ZipArchiveWriter::new(&mut zip);
-        for part in ["", "labels"] {
-            for entry in std::fs::read_dir(folder.path().join(part)).map_err(io)?.flatten() {
-                let (path, name) = (entry.path(), entry.file_name());
-                let Some(name) = name.to_str().filter(|name| !name.starts_with('.') && path.is_file()) else {
-                    continue;
-                };
-                let place = if part.is_empty() { name.to_owned() } else { format!("{part}/{name}") };
-                let (mut entry, config) = archive.new_file(&place).start().map_err(zipped)?;
-                let mut writer = config.wrap(&mut entry);
-                writer.write_all(&std::fs::read(&path).map_err(io)?).map_err(io)?;
-                let (_, descriptor) = writer.finish().map_err(zipped)?;
-                entry.finish(descriptor).map_err(zipped)?;
-            }
+    /// When there is no record, no place for a temporary file, or no way to read the pictures again.
+    pub fn export(&self, shared: &SharedState, wanted: &Wanted) -> Result<Vec<u8>> {
+        let mut found = match (wanted.form, wanted.target) {
+            (Form::Otb, Some(target)) => self.otb(shared, target)?,
+            _ => self.some_found(shared)?,
+        };
+        if !wanted.turned && matches!(wanted.form, Form::Cvat | Form::LabelStudio) {
+            found.records.iter_mut().for_each(|record| record.polygon = None);
         }
-        archive.finish().map_err(zipped)?;
-        Ok(zip)
+        let io = |source| Error::io("a temporary folder", source);
+        let folder = tempfile::tempdir().map_err(io)?;
+        let file = folder.path().join(wanted.file);
+        // COCO names a picture of each frame, whether it is written or not: its readers ask for one.
+        let with_frames = wanted.form == Form::Coco;
+        let layout = Layout { tolerance: wanted.tolerance, with_frames, ..Layout::of(&self.source) };
+        let is_folder = wanted.form == Form::Yolo;
+        let path = if is_folder { folder.path() } else { &file };
+        let exporter = wanted.form.boxes(&path.into(), &layout).ok_or_else(no_record)??;
+        write_all(exporter, &found.run, &found.records, &found.summary)?;
+        if wanted.pictures {
+            self.pictures(&folder.path().join("images"), &found)?;
+        }
+        if is_folder || wanted.pictures { zipped(folder.path()) } else { std::fs::read(&file).map_err(io) }
+    }
+
+    /// Writes the frames that have a record as pictures.
+    fn pictures(&self, folder: &Path, found: &Found) -> Result<()> {
+        let path = || self.source.path.clone().into();
+        let refused = |reason: &str| Err(Error::Output { path: path(), reason: reason.into() });
+        if self.frames.info().live {
+            return refused("its frames come once: save the labels without pictures");
+        }
+        let shown: BTreeSet<usize> = found.records.iter().map(|record| record.index).collect();
+        let (Some(&first), last) = (shown.first(), shown.last().copied()) else { return Err(no_record()) };
+        let mut pictures = Frames::create(folder)?;
+        let mut bytes = 0;
+        for item in self.frames.stream(Span { first, last }, Channels::Color.into(), &self.stop)? {
+            self.stop.check()?;
+            let Some(frame) = item.picture().filter(|_| shown.contains(&item.position)) else { continue };
+            bytes += frame.width() * frame.height() / 4;
+            if bytes > MAX_PICTURES {
+                return refused("its pictures are too many for a page: kcf-track SRC --init-file SESSION --frames DIR");
+            }
+            let (path, pixels) = (item.path.as_deref(), Some(frame));
+            let none = FrameResult::new(&found.run, &[]);
+            pictures.write(&FrameResult { index: item.position, file: &item.name, path, pixels, ..none })?;
+        }
+        Ok(())
     }
 
     /// Replaces the session at `path` by what is there now, with or without targets.
@@ -76,34 +93,30 @@ impl Results {
     /// [`Error::Io`] or [`Error::Output`] with the path; the old session stays.
     pub fn save(&self, shared: &SharedState, path: &Path) -> Result<()> {
         let Found { run, records, summary } = self.found(shared);
+        let position = shared.look(|state| Some(state.status.position).filter(|position| *position > 0));
+        let run = Run { position, ..run };
         write_all(Box::new(Json::create(&path.into())?), &run, &records, &summary)
     }
 
-    /// OTB text of one target: a row for each frame from its first box on. It ends before the first frame that is still
-    /// to be tracked, since a row of `NaN` means that the target had ended.
-    ///
-    /// # Errors
-    /// As [`Results::all`], and when there is no such target.
-    pub fn otb(&self, shared: &SharedState, target: u32) -> Result<Vec<u8>> {
-        let none = || Error::parameter("target", target, "there is no such target");
-        let until = |track: &Track| track.missing(usize::MAX).map_or(usize::MAX, |(missing, _)| missing);
-        let before_gap =
-            |track: &Track| track.records().take_while(|record| record.index < until(track)).cloned().collect();
-        let known = |state: &ViewState| state.tracks.get(&target).map(before_gap);
-        let records: Vec<FrameRecord> = shared.look(known).ok_or_else(none)?;
-        if records.is_empty() {
-            return Err(no_record());
-        }
+    /// One target for OTB: a row for each frame from its first box on. It ends before the first frame that is still to be
+    /// tracked, since a row of `NaN` means that the target had ended.
+    fn otb(&self, shared: &SharedState, target: u32) -> Result<Found> {
+        let found = self.found(shared);
+        let until = shared.look(|state| {
+            let track = state.tracks.get(&target)?;
+            Some(track.missing(usize::MAX).next().map_or(usize::MAX, |missing| missing.at))
+        });
+        let until = until.ok_or_else(|| Error::parameter("target", target, "there is no such target"))?;
         let mut rows: Vec<FrameRecord> = Vec::new();
-        for record in records {
+        for record in found.records.iter().filter(|record| record.id.is_none_or(|id| id == target)) {
             // A frame without the target has a row too: readers count rows.
-            while let Some(before) = rows.last().filter(|before| before.index + 1 < record.index) {
+            while let Some(before) = rows.last().filter(|before| before.index + 1 < record.index.min(until)) {
                 let index = before.index + 1;
                 rows.push(FrameRecord { index, bbox: BBox::new(f64::NAN, 0.0, 0.0, 0.0), ..record.clone() });
             }
-            rows.push(record);
+            rows.extend((record.index < until).then(|| record.clone()));
         }
-        self.bytes(Form::Otb, &Found { records: rows, ..self.found(shared) })
+        if rows.is_empty() { Err(no_record()) } else { Ok(Found { records: rows, ..found }) }
     }
 
     /// What was found, unless it is nothing.
@@ -124,7 +137,8 @@ impl Results {
             let tracks = &state.tracks;
             let targets: Vec<_> = tracks.iter().map(|(id, track)| track.target(*id)).collect();
             // A run is complete only if the end of the source is known.
-            let completed = |last| tracks.values().all(|track| track.start() <= last && track.missing(last).is_none());
+            let completed =
+                |last| tracks.values().all(|track| track.start() <= last && track.missing(last).next().is_none());
             let mut records: Vec<_> = tracks.values().flat_map(Track::records).cloned().collect();
             // A stable sort keeps the order of targets within a frame.
             records.sort_by_key(|record| record.index);
@@ -143,6 +157,54 @@ impl Results {
             Summary { completed, ..Tally::of(&records).summary(run.named_targets(), None, broken.as_deref()) };
         Found { run, records, summary }
     }
+}
+
+/// The labels that a page asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    pub form: Form,
+    /// The name of the file.
+    pub file: &'static str,
+    /// Pixels by which interpolated frames may differ.
+    pub tolerance: f64,
+    /// Whether CVAT and Label Studio get turned boxes.
+    pub turned: bool,
+    /// Whether the frames are written too.
+    pub pictures: bool,
+    /// The target of a format of one target.
+    pub target: Option<u32>,
+}
+
+/// Maximum bytes of pictures that are made for a page, with about a quarter of a byte for a pixel.
+const MAX_PICTURES: usize = 1 << 30;
+
+/// The files of a folder and of the folders in it as a zip file, in the order of their names, with the time of now.
+fn zipped(folder: &Path) -> Result<Vec<u8>> {
+    let io = |source| Error::io("a temporary folder", source);
+    let wrong = |error| io(std::io::Error::other(error));
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let now = rawzip::time::UtcDateTime::from_unix(i64::try_from(now).unwrap_or_default());
+    let (mut files, mut folders) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(inner) = folders.pop() {
+        for entry in std::fs::read_dir(folder.join(&inner)).map_err(io)?.flatten() {
+            let place = inner.join(entry.file_name());
+            let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+            if entry.path().is_dir() { folders.push(place) } else { files.extend((!is_hidden).then_some(place)) }
+        }
+    }
+    files.sort();
+    let mut zip = Vec::new();
+    let mut archive = rawzip::ZipArchiveWriter::new(&mut zip);
+    for place in files {
+        let name = place.to_string_lossy().replace('\\', "/");
+        let (mut entry, config) = archive.new_file(&name).last_modified(now).start().map_err(wrong)?;
+        let mut writer = config.wrap(&mut entry);
+        writer.write_all(&std::fs::read(folder.join(&place)).map_err(io)?).map_err(io)?;
+        let (_, descriptor) = writer.finish().map_err(wrong)?;
+        entry.finish(descriptor).map_err(wrong)?;
+    }
+    archive.finish().map_err(wrong)?;
+    Ok(zip)
 }
 
 /// The error for targets without a record.
@@ -166,11 +228,16 @@ struct Found {
 pub fn autosave(results: &Results, shared: &SharedState, path: &Path, opened: u64, stop: &CancelToken) -> Result<()> {
     let written = || std::fs::metadata(path).and_then(|file| file.modified()).ok();
     let (mut saved, mut due, mut ours) = (None, Instant::now(), written());
+    // A session is saved where it was left.
+    let mut left = shared.look(|state| state.left);
     loop {
         let stopping = stop.is_cancelled();
         // The run is complete only once its last frame is known.
         let now = shared.look(|state| (state.revision, state.status.last));
-        if now.0 != opened && saved != Some(now) && (stopping || Instant::now() >= due) {
+        let position = shared.look(|state| state.status.position);
+        let is_left = stopping && now.0 > 0 && position != left;
+        let is_changed = now.0 != opened && saved != Some(now) && (stopping || Instant::now() >= due);
+        if is_changed || is_left {
             let begun = Instant::now();
             let result = match written().is_none_or(|time| Some(time) == ours) {
                 true => results.save(shared, path).map_err(|error| error.to_string()),
@@ -180,7 +247,7 @@ pub fn autosave(results: &Results, shared: &SharedState, path: &Path, opened: u6
             due = Instant::now() + SAVE_INTERVAL.max(begun.elapsed() * 10);
             match result {
                 Ok(()) => {
-                    (saved, ours) = (Some(now), written());
+                    (saved, ours, left) = (Some(now), written(), position);
                     if shared.look(|state| state.status.unsaved.is_some()) {
                         shared.change(|state| state.status.unsaved = None);
                     }

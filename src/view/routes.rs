@@ -10,10 +10,10 @@ use constant_time_eq::constant_time_eq;
 use super::call;
 use super::controller::Message;
 use super::http::{Request, Response};
-use super::results::Results;
+use super::results::{Results, Wanted};
 use super::state::{SharedState, Wants};
 use crate::error::{Error, Result};
-use crate::export::Form;
+use crate::export::{Form, TOLERANCE};
 use crate::run::Command;
 
 const PAGE: &str = include_str!("../../assets/view/index.html");
@@ -21,15 +21,34 @@ const STYLE: &str = include_str!("../../assets/view/view.css");
 const ICON: &str = include_str!("../../assets/view/icon.svg");
 
 /// The page's program, in the order in which it is read.
-const PROGRAM: [&str; 5] = [
+const PROGRAM: [&str; 12] = [
     include_str!("../../assets/view/store.js"),
+    include_str!("../../assets/view/wire.js"),
+    include_str!("../../assets/view/boxes.js"),
     include_str!("../../assets/view/stage.js"),
+    include_str!("../../assets/view/hands.js"),
     include_str!("../../assets/view/curve.js"),
     include_str!("../../assets/view/panel.js"),
+    include_str!("../../assets/view/doubts.js"),
+    include_str!("../../assets/view/dialogs.js"),
+    include_str!("../../assets/view/edits.js"),
+    include_str!("../../assets/view/keys.js"),
     include_str!("../../assets/view/main.js"),
 ];
 
-const TEXT: &str = "text/plain; charset=utf-8";
+/// The formats that a page can save, and the names of their files in a zip.
+const EXPORTS: [(&str, Form, &str); 7] = [
+    ("json", Form::Json, "labels.json"),
+    ("mot", Form::Mot, "labels.txt"),
+    ("otb", Form::Otb, "labels.txt"),
+    ("coco", Form::Coco, "labels.json"),
+    ("cvat", Form::Cvat, "labels.xml"),
+    ("label-studio", Form::LabelStudio, "labels.json"),
+    ("yolo", Form::Yolo, "labels"),
+];
+
+/// Maximum pixels by which interpolated frames may differ.
+const MAX_TOLERANCE: f64 = 1000.0;
 
 /// How long a page waits for news before it asks again.
 const NEWS_TIMEOUT: Duration = Duration::from_secs(10);
@@ -107,6 +126,8 @@ pub struct Routes {
     /// Where commands go.
     pub messages: Sender<Message>,
     pub results: Arc<Results>,
+    /// What is done of each clip, as JSON.
+    pub clips: String,
 }
 
 impl Routes {
@@ -133,25 +154,32 @@ impl Routes {
             ("GET", "/view.js") => Response::ok("text/javascript; charset=utf-8", PROGRAM.concat()),
             ("GET", "/icon.svg") => Response::ok("image/svg+xml", ICON),
             ("GET", "/news") => self.news(request)?,
-            ("GET", "/result.json") => self.result("application/json", Form::Json),
-            ("GET", "/result-mot.txt") => self.result(TEXT, Form::Mot),
-            ("GET", "/result-coco.json") => self.result("application/json", Form::Coco),
-            ("GET", "/result-cvat.xml") => self.result("application/xml", Form::Cvat),
-            ("GET", "/result-label-studio.json") => self.result("application/json", Form::LabelStudio),
-            ("GET", "/result-yolo.zip") => download("application/zip", self.results.yolo(&self.shared)),
-            ("GET", "/result-otb.txt") => {
-                let target = integer(request, "target")?;
-                let target = target.ok_or_else(|| Response::refused(400, "the target is missing: ?target=1"))?;
-                download(TEXT, self.results.otb(&self.shared, target))
-            }
+            ("GET", "/clips") => Response::ok("application/json", self.clips.clone()),
+            ("GET", "/export") => self.export(request)?,
             ("POST", "/command") => self.command(request),
             _ => Response::refused(404, "there is no such page here"),
         })
     }
 
-    /// All targets in a format of one file.
-    fn result(&self, media: &str, form: Form) -> Response {
-        download(media, self.results.all(&self.shared, form))
+    /// The labels as a file to save, or the reason why there are none.
+    fn export(&self, request: &Request) -> Result<Response, Response> {
+        let refused = |reason: String| Response::refused(400, &reason);
+        let name = request.parameter("form").unwrap_or_default();
+        let known = EXPORTS.into_iter().find(|(known, ..)| *known == name);
+        let (_, form, file) = known.ok_or_else(|| refused(format!("form={name} is none of the formats")))?;
+        let tolerance: f64 = integer(request, "tolerance")?.unwrap_or(TOLERANCE);
+        if !(0.0..=MAX_TOLERANCE).contains(&tolerance) {
+            return Err(refused(format!("the tolerance must be from 0 to {MAX_TOLERANCE} pixels")));
+        }
+        let [turned, pictures] = ["turned", "pictures"].map(|name| request.parameter(name) == Some("1"));
+        let target = integer(request, "target")?;
+        if form == Form::Otb && target.is_none() {
+            return Err(refused("the target is missing: target=1".into()));
+        }
+        let made = self.results.export(&self.shared, &Wanted { form, file, tolerance, turned, pictures, target });
+        let body = made.map_err(|error| Response::refused(409, &error.to_string()))?;
+        let media = if body.starts_with(b"PK") { "application/zip" } else { "application/octet-stream" };
+        Ok(Response::ok(media, body).with("Content-Disposition", "attachment"))
     }
 
     /// News for a page: the length of a JSON text in four bytes, the text, the JPEG and the levels of a map; their
@@ -190,15 +218,8 @@ impl Routes {
     }
 }
 
-fn download(media: &str, made: Result<Vec<u8>>) -> Response {
-    match made {
-        Ok(body) => Response::ok(media, body).with("Content-Disposition", "attachment"),
-        Err(error) => Response::refused(409, &error.to_string()),
-    }
-}
-
 /// A number of the query; `None` if it is missing.
 fn integer<N: std::str::FromStr>(request: &Request, name: &str) -> Result<Option<N>, Response> {
-    let wrong = |text: &str| Response::refused(400, &format!("{name}={text} is not a non-negative integer"));
+    let wrong = |text: &str| Response::refused(400, &format!("{name}={text} is not a non-negative number"));
     request.parameter(name).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
 }

@@ -1,7 +1,6 @@
 //! The state of the view: the controller writes it, any number of connections read it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
@@ -9,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::track::Track;
 use crate::bbox::BBox;
 use crate::cancel::lock;
 use crate::encode::page_jpeg;
@@ -53,6 +53,8 @@ pub struct Status {
     pub catching_up: Option<usize>,
     /// The position of a seek or step, until it is shown.
     pub going_to: Option<usize>,
+    /// The frames that are tracked from both sides: the given boxes at their ends.
+    pub filling: Option<[usize; 2]>,
     /// Frames shown in the last second.
     pub fps: f64,
     /// Milliseconds of all trackers for the last tracked frame.
@@ -100,6 +102,8 @@ pub struct ViewState {
     pub broken: Option<String>,
     /// Counts what changes targets.
     pub revision: u64,
+    /// The position that the session was opened at; 0 for none.
+    pub left: usize,
     /// What can be undone, the last at the end.
     edits: Vec<Edit>,
     /// What was undone since the last change, the next to be made again at the end.
@@ -110,12 +114,18 @@ pub struct ViewState {
 #[derive(Debug)]
 struct Edit {
     target: u32,
-    /// The track without its records; `None` where there is no such target.
+    /// The track with its records at the positions that differ; `None` where there is no such target.
     track: Option<Track>,
-    /// The positions whose records differ.
     changed: Range<usize>,
-    /// Its records at these positions.
-    records: BTreeMap<usize, FrameRecord>,
+}
+
+/// What is kept of a view while another clip is shown.
+#[derive(Debug, Default)]
+pub struct Work {
+    tracks: BTreeMap<u32, Track>,
+    edits: [Vec<Edit>; 2],
+    pub position: usize,
+    speed: Option<f64>,
 }
 
 /// Maximum changes that can be undone.
@@ -151,46 +161,40 @@ const MAX_CHANGES: usize = 4000;
 impl ViewState {
     /// Puts in a target of a session with its records.
     pub fn restore(&mut self, target: TargetRecord, records: impl Iterator<Item = FrameRecord>) {
-        let marks = target.given.iter().map(|given| (given.frame, given.bbox)).collect();
-        let found: BTreeMap<_, _> = records.map(|record| (record.index, record)).collect();
-        self.changes.extend(found.keys().map(|position| Change::Found(target.id, *position)));
-        self.tracks.insert(target.id, Track { marks, found, name: target.name, class: target.class });
+        let id = target.id;
+        self.tracks.insert(id, Track::restored(target, records));
+        self.announce(id, 0..usize::MAX);
     }
 
-    /// Sets the name and the class of a target.
-    pub fn rename(&mut self, target: u32, name: Option<String>, class: Option<String>) {
-        if let Some(before) = self.tracks.get(&target).map(Track::bare) {
-            self.label(target, name, class);
-            self.remember(target, Some(before), 0..0, BTreeMap::new());
-        }
+    /// Takes out what another view of the same source goes on with.
+    pub fn take_work(&mut self) -> Work {
+        let Status { position, speed, .. } = self.status;
+        let edits = [&mut self.edits, &mut self.undone].map(std::mem::take);
+        Work { tracks: std::mem::take(&mut self.tracks), edits, position, speed }
     }
 
-    /// Names a target that was just added, which is undone with it.
-    pub fn label(&mut self, target: u32, name: Option<String>, class: Option<String>) {
-        if let Some(track) = self.tracks.get_mut(&target) {
-            (track.name, track.class) = (name, class);
-        }
-    }
-
-    fn remember(
-        &mut self,
-        target: u32,
-        track: Option<Track>,
-        changed: Range<usize>,
-        records: BTreeMap<usize, FrameRecord>,
-    ) {
-        let changed = if track.is_some() { changed } else { 0..usize::MAX };
-        self.edits.push(Edit { target, track, changed, records });
-        if self.edits.len() > MAX_EDITS {
-            self.edits.remove(0);
-        }
-        self.undone.clear();
+    /// Goes on with what another view has left; returns the highest id.
+    pub fn resume(&mut self, work: Work) -> u32 {
+        let Work { tracks, edits: [edits, undone], speed, .. } = work;
+        (self.tracks, self.edits, self.undone, self.status.speed) = (tracks, edits, undone, speed);
+        let ids: Vec<u32> = self.tracks.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.announce(id, 0..usize::MAX));
         self.count_edits();
+        self.tracks.keys().next_back().copied().unwrap_or(0)
+    }
+
+    /// Pages get the records of a target at some positions anew.
+    fn announce(&mut self, target: u32, range: Range<usize>) {
+        self.changes.push(Change::Gone(target, range.clone()));
+        self.maps.0.retain(|((position, of), _)| *of != target || !range.contains(position));
+        let track = self.tracks.get(&target);
+        let found = track.into_iter().flat_map(|track| track.positions(range.clone()));
+        self.changes.extend(found.map(|position| Change::Found(target, position)));
+        self.revision += 1;
     }
 
     fn count_edits(&mut self) {
         (self.status.undo, self.status.redo) = (self.edits.len(), self.undone.len());
-        self.revision += 1;
     }
 
     /// Undoes the last change; returns the target, and the positions whose records have changed.
@@ -205,71 +209,69 @@ impl ViewState {
         Some(self.exchange(edit, |state| &mut state.edits))
     }
 
-    /// Puts in the track and records of an edit and keeps those that were there in `inverses`; returns what has changed.
+    /// Puts in the track of an edit and keeps that which was there in `inverses`; returns what has changed.
     fn exchange(&mut self, edit: Edit, inverses: impl FnOnce(&mut Self) -> &mut Vec<Edit>) -> (u32, Range<usize>) {
-        let Edit { target, track, changed, records } = edit;
-        let before = self.tracks.remove(&target);
-        let bare = before.as_ref().map(Track::bare);
-        let (gone, mut found): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            before.map(|before| before.found).unwrap_or_default().into_iter().partition(|(at, _)| changed.contains(at));
-        self.maps.0.retain(|((position, of), _)| *of != target || !changed.contains(position));
-        self.changes.push(Change::Gone(target, changed.clone()));
-        if let Some(track) = track {
-            self.changes.extend(records.keys().map(|position| Change::Found(target, *position)));
-            found.extend(records);
-            self.tracks.insert(target, Track { found, ..track });
+        let Edit { target, track, changed } = edit;
+        let before = self.tracks.get(&target).map(|track| track.part(&changed));
+        match track {
+            Some(track) => self.tracks.entry(target).or_default().put_back(track, &changed),
+            None => _ = self.tracks.remove(&target),
         }
-        inverses(self).push(Edit { target, track: bare, changed: changed.clone(), records: gone });
+        inverses(self).push(Edit { target, track: before, changed: changed.clone() });
+        self.announce(target, changed.clone());
         self.count_edits();
         (target, changed)
     }
 
-    fn drop_track(&mut self, target: u32) -> Option<Track> {
-        let track = self.tracks.remove(&target)?;
-        // A page must drop its records even if a new target has the id before its next message.
-        self.changes.push(Change::Gone(target, 0..usize::MAX));
-        Some(track)
+    /// Changes a target, which may be new, so that it can be undone; returns the positions that this changes, or `None`
+    /// if `change` does nothing.
+    pub fn change(
+        &mut self,
+        target: u32,
+        change: impl FnOnce(&mut Track) -> Option<Range<usize>>,
+    ) -> Option<Range<usize>> {
+        let before = self.tracks.get(&target).cloned();
+        let changed = change(self.tracks.entry(target).or_default())?;
+        // A target that was not there is undone with all that is found of it.
+        let whole = if before.is_some() { changed.clone() } else { 0..usize::MAX };
+        self.remember(target, before, whole);
+        self.announce(target, changed.clone());
+        Some(changed)
+    }
+
+    fn remember(&mut self, target: u32, before: Option<Track>, changed: Range<usize>) {
+        self.edits.push(Edit { target, track: before.map(|track| track.part(&changed)), changed });
+        if self.edits.len() > MAX_EDITS {
+            self.edits.remove(0);
+        }
+        self.undone.clear();
+        self.count_edits();
     }
 
     /// Removes a target.
     pub fn remove(&mut self, target: u32) {
-        if let Some(mut track) = self.drop_track(target) {
-            let removed = std::mem::take(&mut track.found);
-            self.remember(target, Some(track), 0..usize::MAX, removed);
+        if let Some(track) = self.tracks.remove(&target) {
+            self.remember(target, Some(track), 0..usize::MAX);
+            self.announce(target, 0..usize::MAX);
         }
     }
 
-    /// Adds a record; returns whether the target exists and had none at this position.
+    /// Adds the next record of a piece; returns whether it was wanted.
     pub fn found(&mut self, target: u32, record: FrameRecord) -> bool {
-        let Some(track) = self.tracks.get_mut(&target).filter(|track| track.at(record.index).is_none()) else {
-            return false;
-        };
-        self.changes.push(Change::Found(target, record.index));
-        self.revision += 1;
-        track.take(record);
-        true
-    }
-
-    /// Gives a target, which may be new, a box; returns the positions whose records are gone.
-    pub fn give(&mut self, target: u32, given: BBox, record: FrameRecord) -> Range<usize> {
         let position = record.index;
-        let before = self.tracks.get(&target).map(Track::bare);
-        let is_known = before.is_some();
-        let (gone, removed) = self.tracks.entry(target).or_default().give(given, record);
-        self.remember(target, before, gone.clone(), removed);
-        self.changes.extend(is_known.then(|| Change::Gone(target, gone.clone())));
-        self.changes.push(Change::Found(target, position));
-        gone
+        let is_wanted = self.tracks.get_mut(&target).is_some_and(|track| track.take(record));
+        if is_wanted {
+            self.changes.push(Change::Found(target, position));
+            self.revision += 1;
+        }
+        is_wanted
     }
 
-    /// Changes the marks of a target; returns the positions whose records are gone.
-    pub fn change(&mut self, target: u32, change: impl FnOnce(&mut Track) -> Option<Gone>) -> Option<Range<usize>> {
-        let track = self.tracks.get_mut(&target)?;
-        let before = track.bare();
-        let (gone, removed) = change(track)?;
-        self.remember(target, Some(before), gone.clone(), removed);
-        self.changes.push(Change::Gone(target, gone.clone()));
-        Some(gone)
+    /// Fills the frames between two given boxes, if they are still there. That belongs to the change that asked for it.
+    pub fn fill(&mut self, target: u32, from: &Given, to: &Given, records: Vec<FrameRecord>) {
+        if self.tracks.get_mut(&target).is_some_and(|track| track.fill(from, to, records)) {
+            self.announce(target, from.frame + 1..to.frame);
+        }
     }
 
     /// The response map of a target in the frame that is shown, if its record is still there.
@@ -333,10 +335,15 @@ impl ViewState {
     }
 }
 
-/// A target for a page: its id, and its marks as pairs of a position and whether a box was given there.
+/// A target for a page: its id, its words, and its marks: `[position, whether a box was given, reach, occluded, the last
+/// frame of its path or null]`.
 fn target_json(id: u32, track: &Track) -> serde_json::Value {
-    let marks: Vec<(usize, bool)> = track.marks().iter().map(|(at, given)| (*at, given.is_some())).collect();
+    let mark = |given: Given| (given.frame, given.bbox.is_some(), given.reach, given.occluded, given.until);
+    let marks: Vec<_> = track.given().map(mark).collect();
     let mut target = serde_json::json!({ "id": id, "marks": marks });
+    if !track.attributes.is_empty() {
+        target["attributes"] = serde_json::json!(track.attributes);
+    }
     for (field, word) in [("name", &track.name), ("class", &track.class)] {
         if let Some(word) = word {
             target[field] = word.as_str().into();
@@ -390,130 +397,6 @@ impl SharedState {
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         state.news(wants)
-    }
-}
-
-/// One target over all frames.
-///
-/// Marks cut it into pieces, each from a given box to the next mark. A tracker that is given a box starts afresh, so
-/// the pieces are independent.
-#[derive(Debug, Default)]
-pub struct Track {
-    /// What a user said: the target is in this box, or is not tracked from here on.
-    marks: BTreeMap<usize, Option<BBox>>,
-    found: BTreeMap<usize, FrameRecord>,
-    name: Option<String>,
-    class: Option<String>,
-}
-
-/// Positions without records now, and the records that were there.
-pub type Gone = (Range<usize>, BTreeMap<usize, FrameRecord>);
-
-impl Track {
-    /// The same without records.
-    fn bare(&self) -> Self {
-        let (marks, name, class) = (self.marks.clone(), self.name.clone(), self.class.clone());
-        Self { marks, name, class, found: BTreeMap::new() }
-    }
-
-    /// The target as documents have it.
-    pub fn target(&self, id: u32) -> TargetRecord {
-        let given = |(&frame, &bbox): (&usize, &Option<BBox>)| Given { frame, bbox };
-        let (name, class) = (self.name.clone(), self.class.clone());
-        TargetRecord { id, name, class, given: self.marks.iter().map(given).collect() }
-    }
-
-    /// The marks by position.
-    pub fn marks(&self) -> &BTreeMap<usize, Option<BBox>> {
-        &self.marks
-    }
-
-    /// The record of a frame.
-    pub fn at(&self, position: usize) -> Option<&FrameRecord> {
-        self.found.get(&position)
-    }
-
-    /// The records in order.
-    pub fn records(&self) -> impl Iterator<Item = &FrameRecord> {
-        self.found.values()
-    }
-
-    /// Position of the first box.
-    pub fn start(&self) -> usize {
-        self.marks.keys().next().copied().unwrap_or(usize::MAX)
-    }
-
-    /// The first position up to `last` that has no record and should have one, with the start and the box of its piece.
-    pub fn missing(&self, last: usize) -> Option<(usize, (usize, BBox))> {
-        self.marks.iter().find_map(|(&start, bbox)| {
-            let end = self.next_mark(start);
-            let missing = self.behind_records(start, end);
-            bbox.filter(|_| missing < end && missing <= last).map(|bbox| (missing, (start, bbox)))
-        })
-    }
-
-    /// Adds the next record of a piece.
-    pub fn take(&mut self, record: FrameRecord) {
-        self.found.insert(record.index, record);
-    }
-
-    /// Gives the target a box at the record's position; returns the positions whose records are gone.
-    pub fn give(&mut self, given: BBox, record: FrameRecord) -> Gone {
-        let position = record.index;
-        self.marks.insert(position, Some(given));
-        let gone = self.clear(position);
-        self.take(record);
-        gone
-    }
-
-    /// Ends the target at `position`; returns the positions whose records are gone, or `None` at the first box, before
-    /// it, and where the target has ended.
-    pub fn end(&mut self, position: usize) -> Option<Gone> {
-        let has_ended = self.marks.range(..=position).next_back().is_none_or(|(_, mark)| mark.is_none());
-        if position <= self.start() || has_ended {
-            return None;
-        }
-        // The end after it is that of the same piece.
-        if let Some((&next, None)) = self.marks.range(position..).find(|(at, _)| **at > position) {
-            self.marks.remove(&next);
-        }
-        self.marks.insert(position, None);
-        Some(self.clear(position))
-    }
-
-    /// Removes the mark at `position`, so that the piece before it reaches to the next mark. Returns the positions
-    /// whose records are gone, or `None` if the only mark there is the first box.
-    pub fn take_back(&mut self, position: usize) -> Option<Gone> {
-        if position == self.start() {
-            return None;
-        }
-        self.marks.remove(&position)?;
-        Some(self.clear(position))
-    }
-
-    /// The first position without a record and the start of the piece before the mark at `position`; `None` if the
-    /// target had ended.
-    pub fn resumes(&self, position: usize) -> Option<(usize, usize)> {
-        let (&start, mark) = self.marks.range(..position).next_back()?;
-        mark.map(|_| (self.behind_records(start, position), start))
-    }
-
-    /// The position behind the records of a piece, which have no gaps.
-    fn behind_records(&self, start: usize, end: usize) -> usize {
-        self.found.range(start..end).next_back().map_or(start, |(last, _)| last + 1)
-    }
-
-    /// Position of the mark after `position`; `usize::MAX` without one.
-    fn next_mark(&self, position: usize) -> usize {
-        self.marks.range((Excluded(position), Unbounded)).next().map_or(usize::MAX, |(at, _)| *at)
-    }
-
-    /// Removes the records from `position` to the next mark.
-    fn clear(&mut self, position: usize) -> Gone {
-        let gone = position..self.next_mark(position);
-        let mut removed = self.found.split_off(&gone.start);
-        self.found.append(&mut removed.split_off(&gone.end));
-        (gone, removed)
     }
 }
 

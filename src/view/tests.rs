@@ -10,7 +10,7 @@ use super::*;
 use crate::export::FrameRecord;
 use crate::frame::Channels;
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span, Stream};
-use crate::run::{Session, Step};
+use crate::run::{Reach, Session, Step};
 use crate::synth::{Scene, SceneParams};
 use crate::tracker::Tracker;
 
@@ -86,6 +86,18 @@ fn add(id: Option<u32>, position: Option<usize>, bbox: BBox) -> Command {
     Command::Add { id, position, bbox, name: None, class: None }
 }
 
+fn give(target: u32, position: Option<usize>, bbox: BBox) -> Command {
+    reaching(target, position, bbox, Reach::FromHere)
+}
+
+fn reaching(target: u32, position: Option<usize>, bbox: BBox, reach: Reach) -> Command {
+    Command::Give { target, position, bbox, polygon: None, reach }
+}
+
+fn seek_to(position: usize) -> Command {
+    Command::Seek { position, track: false }
+}
+
 fn seat(live: bool, kept: usize) -> Seat {
     seat_of(if live { Scenery::camera() } else { Scenery::folder() }, kept)
 }
@@ -107,6 +119,9 @@ fn seat_with(stop: CancelToken, source: Scenery, kept: usize, given: &[(u32, usi
         session: None,
         targets: given.iter().map(|&(id, frame, bbox)| TargetRecord::new(id, frame, bbox)).collect(),
         frames: Vec::new(),
+        position: None,
+        work: None,
+        clips: Vec::new(),
         clip: None,
         said: String::new(),
         pick: false,
@@ -146,7 +161,7 @@ impl Seat {
     }
 
     fn seek(&self, position: usize) {
-        self.command(Command::Seek { position });
+        self.command(seek_to(position));
         self.stands_at(position);
     }
 
@@ -162,7 +177,7 @@ impl Seat {
 
     /// Positions and boxes of a target.
     fn found(&self, target: u32) -> Vec<(usize, BBox)> {
-        let found = |track: &state::Track| track.records().map(|record| (record.index, record.bbox)).collect();
+        let found = |track: &track::Track| track.records().map(|record| (record.index, record.bbox)).collect();
         self.view.shared.look(|state| state.tracks.get(&target).map(found).unwrap_or_default())
     }
 }
@@ -191,12 +206,12 @@ fn corrections_give_what_plain_sessions_give() {
     seat.play_to_the_end();
     assert_eq!(seat.found(1), whole);
 
-    // A correction keeps what was before it and forgets what was after it.
+    // A correction keeps what was before it, and what was after it until the new path replaces it.
     let moved = seat.truth(15).translated(3.0, -2.0);
     seat.seek(15);
     assert_eq!(seat.found(1), whole);
-    seat.command(Command::Give { target: 1, position: Some(15), bbox: moved });
-    assert_eq!(seat.found(1), [&whole[..14], &[(15, moved)]].concat());
+    seat.command(give(1, Some(15), moved));
+    assert_eq!(seat.found(1), [&whole[..14], &[(15, moved)], &whole[15..]].concat());
     // A second target, added on the way, costs the first one nothing.
     seat.command(add(None, Some(10), seat.truth(10)));
     seat.stands_at(10);
@@ -205,7 +220,7 @@ fn corrections_give_what_plain_sessions_give() {
     assert_eq!(seat.found(1), corrected);
     assert_eq!(seat.found(2), plain(10, seat.truth(10), FRAMES));
     // An earlier correction leaves what was given after it.
-    seat.command(Command::Give { target: 1, position: Some(5), bbox: moved });
+    seat.command(give(1, Some(5), moved));
     seat.play_to_the_end();
     assert_eq!(seat.found(1), [&whole[..4], &plain(5, moved, 14), &corrected[14..]].concat());
     // Taking both back restores the original track.
@@ -224,7 +239,7 @@ fn corrections_give_what_plain_sessions_give() {
     assert!(seat.found(2).is_empty());
     // A correction that is undone is followed no more, and one that is redone is.
     seat.command(Command::TakeBack { target: 1, position: 20 });
-    seat.command(Command::Give { target: 1, position: Some(1), bbox: moved });
+    seat.command(give(1, Some(1), moved));
     seat.stands_at(1);
     seat.step(8, 9);
     for (command, bbox) in [(Command::Undo, seat.truth(1)), (Command::Redo, moved)] {
@@ -238,6 +253,99 @@ fn corrections_give_what_plain_sessions_give() {
         seat.command(add(id, Some(1), moved));
     }
     assert_eq!([4, 5, 6].map(|id| seat.found(id).len()), [1, 1, 1]);
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn a_box_of_one_frame_changes_no_other() {
+    let seat = seat(false, MAX_CACHE_BYTES);
+    seat.command(add(None, Some(1), seat.truth(1)));
+    seat.play_to_the_end();
+    let whole = seat.found(1);
+    let moved = seat.truth(15).translated(3.0, -2.0);
+    seat.command(reaching(1, Some(15), moved, Reach::ThisFrame));
+    assert_eq!(seat.found(1), [&whole[..14], &[(15, moved)], &whole[15..]].concat());
+    assert_eq!(document(&seat)["summary"]["completed"], true);
+    // An earlier correction leads past it.
+    seat.command(give(1, Some(10), seat.truth(10)));
+    seat.play_to_the_end();
+    let mut anew = [&whole[..9], &plain(10, seat.truth(10), FRAMES)].concat();
+    anew[14].1 = moved;
+    assert_eq!(seat.found(1), anew);
+    for _ in 0..2 {
+        seat.command(Command::Undo);
+    }
+    assert_eq!(seat.found(1), whole);
+    seat.command(Command::Redo);
+    seat.command(Command::TakeBack { target: 1, position: 15 });
+    assert_eq!(seat.found(1), whole);
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn a_box_between_two_others_fills_the_frames_to_both() {
+    let seat = seat(false, MAX_CACHE_BYTES);
+    seat.command(add(None, Some(1), seat.truth(1)));
+    seat.play_to_the_end();
+    seat.command(reaching(1, Some(21), seat.truth(21), Reach::ThisFrame));
+    let before = seat.found(1);
+    let (a, b) = (BBox::new(4.0, 4.0, 20.0, 24.0), BBox::new(24.0, 14.0, 30.0, 24.0));
+    seat.command(reaching(1, Some(1), a, Reach::ThisFrame));
+    seat.command(reaching(1, Some(11), b, Reach::Interpolated));
+    let found = seat.found(1);
+    assert_eq!(found[5].1, BBox::new(14.0, 9.0, 25.0, 24.0));
+    let share = |from: f64, to: f64| from + 0.5 * (to - from);
+    assert!((found[15].1.x - share(b.x, seat.truth(21).x)).abs() < 1e-3);
+    assert_eq!((found.len(), &found[20..]), (before.len(), &before[20..]));
+    // The same frames from both sides, as the command line tracks them.
+    seat.command(Command::Undo);
+    seat.command(Command::Undo);
+    assert_eq!(seat.found(1), before);
+    seat.command(reaching(1, Some(11), seat.truth(11), Reach::BothSides));
+    let begun = Instant::now();
+    while status(&seat).filling.is_some() {
+        assert!(begun.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let (found, forward) = (seat.found(1), plain(1, seat.truth(1), 10));
+    assert_eq!(document(&seat)["summary"]["completed"], true);
+    assert!(found[1] == forward[1] && found[9] != before[9], "the end is that of the way back");
+    assert_eq!(found[20..], before[20..]);
+    seat.command(Command::Undo);
+    assert_eq!(seat.found(1), before);
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn what_is_covered_is_said_up_to_the_next_box() {
+    let seat = seat(false, MAX_CACHE_BYTES);
+    seat.command(add(None, Some(1), seat.truth(1)));
+    seat.play_to_the_end();
+    seat.command(reaching(1, Some(20), seat.truth(20), Reach::ThisFrame));
+    seat.command(Command::Occluded { target: 1, position: 12, on: true });
+    let covered = || {
+        let is_covered = |record: &&FrameRecord| record.state == crate::tracker::State::Occluded;
+        let of = |track: &track::Track| track.records().filter(is_covered).map(|record| record.index).collect();
+        seat.view.shared.look(|state| -> Vec<usize> { of(&state.tracks[&1]) })
+    };
+    assert_eq!(covered(), (13..20).collect::<Vec<_>>());
+    seat.command(Command::Occluded { target: 1, position: 15, on: false });
+    assert_eq!(covered(), [13, 14]);
+    for _ in 0..2 {
+        seat.command(Command::Undo);
+    }
+    assert!(covered().is_empty());
+    assert!(seat.refused(Command::Occluded { target: 1, position: 99, on: true }).contains("no box"));
+    seat.view.close().unwrap();
+}
+
+#[test]
+fn a_seek_tracks_when_it_is_asked_to() {
+    let seat = seat(false, MAX_CACHE_BYTES);
+    seat.command(add(None, Some(1), seat.truth(1)));
+    seat.command(Command::Seek { position: 17, track: true });
+    seat.stands_at(17);
+    assert_eq!(seat.found(1), plain(1, seat.truth(1), 17));
     seat.view.close().unwrap();
 }
 
@@ -281,16 +389,16 @@ fn steps_back_show_pictures_and_boxes_are_drawn_in_frames() {
 fn the_last_frames_of_a_camera_can_be_corrected() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
     let seat = seat(true, 6 * frame);
-    assert!(seat.refused(Command::Seek { position: 9 }).contains("has not come yet"));
+    assert!(seat.refused(seek_to(9)).contains("has not come yet"));
     seat.command(add(None, Some(1), seat.truth(1)));
     seat.step(20, 20 + 1);
     let oldest = seat.view.shared.look(|state| state.status.oldest);
     assert!(oldest > 10 && oldest <= 18, "{oldest}");
-    assert!(seat.refused(Command::Seek { position: oldest - 1 }).contains("is gone"));
+    assert!(seat.refused(seek_to(oldest - 1)).contains("is gone"));
     let moved = seat.truth(18).translated(2.0, 2.0);
-    assert!(seat.refused(Command::Give { target: 1, position: Some(2), bbox: moved }).contains("frame 2 is gone"));
+    assert!(seat.refused(give(1, Some(2), moved)).contains("frame 2 is gone"));
     seat.seek(18);
-    seat.command(Command::Give { target: 1, position: Some(18), bbox: moved });
+    seat.command(give(1, Some(18), moved));
     seat.play_to_the_end();
     assert_eq!(seat.found(1), [plain(1, seat.truth(1), 17), plain(18, moved, FRAMES)].concat());
     seat.view.close().unwrap();
@@ -308,21 +416,21 @@ fn a_target_whose_beginning_is_gone_stops_no_other() {
     assert!(seat.refused(Command::End { target: 1, position: Some(18) }).contains("has ended already"));
     let gone = seat.refused(Command::TakeBack { target: 1, position: 15 });
     assert!(gone.contains("its beginning is gone: draw a new box"), "{gone}");
-    seat.command(Command::Give { target: 2, position: Some(14), bbox: seat.truth(14) });
+    seat.command(give(2, Some(14), seat.truth(14)));
     let gone = seat.refused(Command::TakeBack { target: 2, position: 14 });
     assert!(gone.contains("its beginning is gone: draw a new box"), "{gone}");
     // The piece before this end began in a frame that is kept.
     seat.command(Command::End { target: 2, position: Some(15) });
     seat.command(Command::TakeBack { target: 2, position: 15 });
     // A new box helps, as the refusal says.
-    seat.command(Command::Give { target: 1, position: Some(15), bbox: seat.truth(15) });
+    seat.command(give(1, Some(15), seat.truth(15)));
     seat.step(5, 20);
     assert_eq!(seat.found(1), [plain(1, seat.truth(1), 14), plain(15, seat.truth(15), 20)].concat());
     // A piece that is out of reach does not stop the other targets.
     seat.view.shared.change(|state| state.change(1, |track| track.take_back(15)));
-    seat.command(Command::Seek { position: 20 });
+    seat.command(seek_to(20));
     seat.play_to_the_end();
-    assert_eq!(seat.found(1).len(), 14);
+    assert_eq!((seat.found(1).len(), document(&seat)["summary"]["completed"].clone()), (20, false.into()));
     assert_eq!(seat.found(2), [plain(1, seat.truth(1), 13), plain(14, seat.truth(14), FRAMES)].concat());
     seat.view.close().unwrap();
 }
@@ -338,9 +446,9 @@ fn a_refused_command_changes_nothing() {
     for (command, said) in [
         (add(None, Some(5), outside), "outside"),
         (add(Some(1), Some(5), bbox), "a target 1 already"),
-        (Command::Give { target: 1, position: Some(5), bbox: outside }, "outside"),
-        (Command::Give { target: 1, position: Some(3), bbox: BBox::new(1.0, 1.0, -3.0, 4.0) }, "box 1,1,-3,4"),
-        (Command::Give { target: 7, position: Some(5), bbox }, "no target 7"),
+        (give(1, Some(5), outside), "outside"),
+        (give(1, Some(3), BBox::new(1.0, 1.0, -3.0, 4.0)), "box 1,1,-3,4"),
+        (give(7, Some(5), bbox), "no target 7"),
         (Command::End { target: 7, position: Some(5) }, "no target 7"),
         (Command::End { target: 1, position: Some(1) }, "remove the target"),
         (Command::TakeBack { target: 1, position: 3 }, "can be taken back"),
@@ -349,8 +457,8 @@ fn a_refused_command_changes_nothing() {
         (add(None, Some(FRAMES + 1), bbox), "no frame"),
         (add(None, Some(usize::MAX), bbox), "no frame"),
         (add(None, Some(0), bbox), "no frame"),
-        (Command::Seek { position: 0 }, "no frame 0"),
-        (Command::Seek { position: FRAMES + 1 }, "no frame"),
+        (seek_to(0), "no frame 0"),
+        (seek_to(FRAMES + 1), "no frame"),
         (Command::Speed { times: Some(f64::NAN) }, "speed"),
         (Command::Speed { times: Some(0.0) }, "speed"),
         (Command::Speed { times: Some(1e-300) }, "speed"),
@@ -408,13 +516,16 @@ fn status(seat: &Seat) -> Status {
 fn document(seat: &Seat) -> serde_json::Value {
     let span = Span { first: 1, last: None };
     let source = SourceRecord::new("scenery".into(), &Info::default(), span);
-    let results = Results { source, parameters: serde_json::Value::Null, named: false };
-    serde_json::from_slice(&results.all(&seat.view.shared, crate::export::Form::Json).unwrap()).unwrap()
+    let (frames, stop, parameters) = (Arc::new(Scenery::folder()), CancelToken::default(), serde_json::Value::Null);
+    let results = Results { source, frames, stop, parameters, named: false };
+    let (form, tolerance) = (crate::export::Form::Json, 1.0);
+    let wanted = results::Wanted { form, file: "labels.json", tolerance, turned: false, pictures: false, target: None };
+    serde_json::from_slice(&results.export(&seat.view.shared, &wanted).unwrap()).unwrap()
 }
 
 #[test]
 fn a_seek_beyond_an_unknown_end_shows_the_last_frame() {
-    for beyond in [Command::Seek { position: 99 }, Command::Seek { position: FRAMES + 1 }, Command::Step { by: 200 }] {
+    for beyond in [seek_to(99), seek_to(FRAMES + 1), Command::Step { by: 200 }] {
         let seat = seat_of(Scenery::video(), 0);
         seat.command(add(None, Some(1), seat.truth(1)));
         seat.command(beyond.clone());
@@ -460,9 +571,10 @@ fn playing_at_the_last_frame_tracks_what_a_correction_left_open() {
     seat.command(add(None, Some(1), seat.truth(1)));
     seat.play_to_the_end();
     let moved = seat.truth(20).translated(2.0, 1.0);
-    seat.command(Command::Give { target: 1, position: Some(20), bbox: moved });
+    seat.command(give(1, Some(20), moved));
     seat.seek(FRAMES);
-    assert_eq!(seat.found(1).len(), 20);
+    assert_eq!(seat.found(1)[20..], plain(1, seat.truth(1), FRAMES)[20..]);
+    assert_eq!(document(&seat)["summary"]["completed"], false);
     seat.play_to_the_end();
     assert_eq!(seat.found(1), [plain(1, seat.truth(1), 19), plain(20, moved, FRAMES)].concat());
     assert!(seat.refused(Command::Play).contains("this is the last frame"));
@@ -491,7 +603,7 @@ fn a_document_is_complete_once_the_last_frame_is_tracked() {
     assert!(!completed());
     seat.play_to_the_end();
     assert!(completed());
-    seat.command(Command::Give { target: 1, position: Some(20), bbox: seat.truth(20) });
+    seat.command(give(1, Some(20), seat.truth(20)));
     assert!(!completed());
     seat.command(Command::End { target: 1, position: Some(25) });
     seat.play_to_the_end();
@@ -510,7 +622,7 @@ fn the_status_names_the_goal_until_it_is_shown() {
     let slow = |_| Duration::from_millis(40);
     let seat = seat_of(Scenery { lasts: slow, ..Scenery::video() }, MAX_CACHE_BYTES);
     seat.stands_at(1);
-    seat.command(Command::Seek { position: 28 });
+    seat.command(seek_to(28));
     assert_eq!((status(&seat).position, status(&seat).going_to), (1, Some(28)));
     seat.command(Command::Pause);
     assert_eq!(status(&seat).going_to, None);
@@ -563,7 +675,7 @@ fn a_wrong_box_of_a_later_frame_pauses_there_and_can_be_replaced() {
     seat.stands_at(5);
     let said = seat.view.shared.look(|state| state.status.said.1.clone());
     assert!(said.contains("target 2, frame 5: box 900,0,10,10") && said.contains("another box here"), "{said}");
-    seat.command(Command::Give { target: 2, position: Some(5), bbox: seat.truth(5) });
+    seat.command(give(2, Some(5), seat.truth(5)));
     seat.play_to_the_end();
     assert_eq!(seat.found(1), plain(1, seat.truth(1), FRAMES));
     assert_eq!(seat.found(2), plain(5, seat.truth(5), FRAMES));

@@ -31,15 +31,15 @@ fn boxes_equal_the_command_lines_and_an_interrupt_keeps_them() {
     let plain = place.json("plain.json");
     let frames = plain["frames"].as_array().unwrap();
     let changes = news["changes"].as_array().unwrap();
-    assert_eq!(changes.len(), 12);
-    for (change, frame) in changes.iter().zip(frames) {
+    assert_eq!((changes.len(), &changes[0]), (13, &json!([1, 1, null])));
+    for (change, frame) in changes[1..].iter().zip(frames) {
         assert_eq!((&change[1], &change[2], &change[3]), (&frame["index"], &frame["bbox"], &frame["state"]));
     }
-    let document = served.get("/result.json").json();
+    let document = served.get("/export?form=json").json();
     assert_eq!(boxes(&document), boxes(&plain));
-    assert_eq!(String::from_utf8(served.get("/result-otb.txt?target=1").body).unwrap(), place.read("plain.txt"));
-    assert_eq!(served.get("/result-otb.txt?target=9").status, 409);
-    assert_eq!(served.get("/result-otb.txt").status, 400);
+    assert_eq!(String::from_utf8(served.get("/export?form=otb&target=1").body).unwrap(), place.read("plain.txt"));
+    assert_eq!(served.get("/export?form=otb&target=9").status, 409);
+    assert_eq!(served.get("/export?form=otb").status, 400);
     let (code, said) = served.interrupt();
     assert_eq!(code, Some(130), "{said}");
     assert!(said.contains("interrupted") && !said.contains("error:"), "{said}");
@@ -63,10 +63,10 @@ fn several_targets_are_written_as_the_command_line_writes_them() {
     let served = serve(&place, both);
     assert_eq!(
         served.stands_at(1)["targets"],
-        json!([{ "id": 1, "marks": [[1, true]] }, { "id": 2, "marks": [[3, true]] }])
+        json!([{ "id": 1, "marks": [[1, true, "from-here", null, null]] }, { "id": 2, "marks": [[3, true, "from-here", null, null]] }])
     );
     served.step(7, 8);
-    let (plain, document) = (place.json("plain.json"), served.get("/result.json").json());
+    let (plain, document) = (place.json("plain.json"), served.get("/export?form=json").json());
     for part in ["schema", "source", "parameters", "targets"] {
         assert_eq!(document[part], plain[part], "{part}");
     }
@@ -75,9 +75,9 @@ fn several_targets_are_written_as_the_command_line_writes_them() {
     }
     assert_eq!(document["summary"]["targets"], plain["summary"]["targets"]);
     assert_eq!(frames_of(document), frames_of(plain));
-    assert_eq!(String::from_utf8(served.get("/result-mot.txt").body).unwrap(), place.read("plain.txt"));
+    assert_eq!(String::from_utf8(served.get("/export?form=mot").body).unwrap(), place.read("plain.txt"));
     // The second one's text begins in its own first frame.
-    assert_eq!(String::from_utf8(served.get("/result-otb.txt?target=2").body).unwrap().lines().count(), 6);
+    assert_eq!(String::from_utf8(served.get("/export?form=otb&target=2").body).unwrap().lines().count(), 6);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_text_of_rows_ends_before_a_frame_that_is_still_to_be_followed() {
     let place = place(12);
     let served = serve(&place, "--init 40,30,24,32");
     served.step(11, 12);
-    let rows = || String::from_utf8(served.get("/result-otb.txt?target=1").body).unwrap();
+    let rows = || String::from_utf8(served.get("/export?form=otb&target=1").body).unwrap();
     let before = rows();
     assert_eq!(before.lines().count(), 12);
     served.order(json!({ "do": "give", "target": 1, "position": 9, "bbox": [41, 31, 24, 32] }));
@@ -94,7 +94,10 @@ fn a_text_of_rows_ends_before_a_frame_that_is_still_to_be_followed() {
     let text = rows();
     assert_eq!(text.lines().count(), 5, "{text}");
     assert_eq!(text.lines().take(4).collect::<Vec<_>>(), before.lines().take(4).collect::<Vec<_>>());
-    assert_eq!(served.get("/result.json").json()["frames"].as_array().unwrap().len(), 6);
+    // The former boxes are in it until then.
+    let document = served.get("/export?form=json").json();
+    assert_eq!((document["frames"].as_array().unwrap().len(), &document["summary"]["completed"]), (12, &json!(false)));
+    assert_eq!(document["targets"][0]["given"][1]["until"], 5);
     // Gone has rows without numbers.
     served.order(json!({ "do": "end", "target": 1, "position": 6 }));
     let text = rows();
@@ -335,7 +338,7 @@ fn a_first_frame_that_is_late_is_waited_for() {
     };
     let served = serve_pipe(late, "--init 40,30,24,32");
     let news = served.stands_at(1);
-    assert_eq!(news["targets"], json!([{ "id": 1, "marks": [[1, true]] }]));
+    assert_eq!(news["targets"], json!([{ "id": 1, "marks": [[1, true, "from-here", null, null]] }]));
     let (code, said) = served.interrupt();
     assert_eq!(code, Some(130), "{said}");
 }
@@ -350,16 +353,19 @@ fn a_box_of_a_frame_of_a_pipe_that_is_to_come_is_taken() {
     plain.assert().success();
     let served = serve_pipe(move |mut writer| writer.write_all(&bytes).unwrap(), both);
     let news = served.stands_at(1);
-    assert_eq!(news["targets"], json!([{ "id": 1, "marks": [[1, true]] }, { "id": 2, "marks": [[5, true]] }]));
+    assert_eq!(
+        news["targets"],
+        json!([{ "id": 1, "marks": [[1, true, "from-here", null, null]] }, { "id": 2, "marks": [[5, true, "from-here", null, null]] }])
+    );
     // Nothing is to be saved of the second one alone yet; the document of both has what there is.
-    let nothing = served.get("/result-otb.txt?target=2");
+    let nothing = served.get("/export?form=otb&target=2");
     assert!(nothing.said().contains("has not come yet: play up to it"), "{}", nothing.said());
-    let document = served.get("/result.json").json();
+    let document = served.get("/export?form=json").json();
     assert_eq!((document["frames"].as_array().unwrap().len(), &document["summary"]["completed"]), (1, &json!(false)));
     let status = served.play_to(12)["status"].clone();
     assert_eq!((&status["live"], &status["said"][1]), (&json!(true), &json!("frame 12 is the last one")));
-    assert_eq!(String::from_utf8(served.get("/result-mot.txt").body).unwrap(), place.read("plain.txt"));
-    assert_eq!(served.get("/result.json").json()["summary"]["completed"], true);
+    assert_eq!(String::from_utf8(served.get("/export?form=mot").body).unwrap(), place.read("plain.txt"));
+    assert_eq!(served.get("/export?form=json").json()["summary"]["completed"], true);
     served.order(json!({ "do": "seek", "position": 5 }));
     served.stands_at(5);
 }
@@ -371,18 +377,18 @@ fn a_lone_target_keeps_its_number_in_every_file() {
     place.run("-q --preset paper --init-file @seven.csv --json @plain.json --mot @plain.txt").assert().success();
     let served = serve(&place, "--init-file @seven.csv");
     served.step(3, 4);
-    let (plain, document) = (place.json("plain.json"), served.get("/result.json").json());
+    let (plain, document) = (place.json("plain.json"), served.get("/export?form=json").json());
     for part in ["schema", "targets"] {
         assert_eq!(document[part], plain[part], "{part}");
     }
     assert_eq!((&document["schema"], &document["frames"][0]["id"]), (&json!("kcf-track/3"), &json!(7)));
     assert_eq!(frames_of(document), frames_of(plain));
-    let rows = || String::from_utf8(served.get("/result-mot.txt").body).unwrap();
+    let rows = || String::from_utf8(served.get("/export?form=mot").body).unwrap();
     assert_eq!(rows(), place.read("plain.txt"));
     // One that is left of several is still the second one.
     served.order(json!({ "do": "add", "position": 4, "bbox": [90, 50, 20, 24] }));
     served.order(json!({ "do": "remove", "target": 7 }));
-    let document = served.get("/result.json").json();
+    let document = served.get("/export?form=json").json();
     assert_eq!((&document["schema"], &document["frames"][0]["id"]), (&json!("kcf-track/3"), &json!(8)));
     assert!(rows().starts_with("4,8,91,51,20,24,1,"), "{}", rows());
 }

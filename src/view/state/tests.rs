@@ -26,6 +26,11 @@ pub(in crate::view) fn record_at(position: usize, bbox: BBox) -> FrameRecord {
     FrameRecord::new(&numbered_item(position), &outcome, None)
 }
 
+fn give(state: &mut ViewState, target: u32, bbox: BBox, record: FrameRecord) {
+    let given = Given::new(record.index, Some(bbox));
+    state.change(target, |track| Some(track.give(given, record)));
+}
+
 fn bbox(x: f64) -> BBox {
     BBox::new(x, 0.0, 2.0, 1.0)
 }
@@ -33,44 +38,47 @@ fn bbox(x: f64) -> BBox {
 #[test]
 fn a_page_gets_the_changes_that_it_lacks() {
     let shared = SharedState::default();
-    shared.change(|state| state.give(1, bbox(1.0), record_at(1, bbox(1.0))));
+    shared.change(|state| give(state, 1, bbox(1.0), record_at(1, bbox(1.0))));
     for position in 2..=3 {
         assert!(shared.change(|state| state.found(1, record_at(position, bbox(position as f64)))));
     }
     assert!(!shared.change(|state| state.found(1, record_at(3, bbox(9.0)))));
     assert!(!shared.change(|state| state.found(2, record_at(3, bbox(9.0)))));
     let all = shared.news(&Wants::default(), Duration::ZERO).text;
-    assert_eq!(all["changes"].as_array().unwrap().len(), 3);
-    assert_eq!(all["changes"][2], serde_json::json!([1, 3, [3.0, 0.0, 2.0, 1.0], "missing", null, null]));
-    let wants = Wants { after: all["serial"].as_u64().unwrap(), changes: 3, ..Wants::default() };
-    shared.change(|state| state.give(1, bbox(2.5), record_at(2, bbox(2.5))));
+    assert_eq!((all["changes"].as_array().unwrap().len(), &all["changes"][0]), (4, &serde_json::json!([1, 1, null])));
+    assert_eq!(all["changes"][3], serde_json::json!([1, 3, [3.0, 0.0, 2.0, 1.0], "missing", null, null]));
+    let wants = Wants { after: all["serial"].as_u64().unwrap(), changes: 4, ..Wants::default() };
+    shared.change(|state| give(state, 1, bbox(2.5), record_at(2, bbox(2.5))));
     let news = shared.news(&wants, Duration::ZERO).text;
     assert_eq!(news["changes"][0], serde_json::json!([1, 2, null]));
     assert_eq!(news["changes"][1][2], serde_json::json!([2.5, 0.0, 2.0, 1.0]));
-    assert_eq!(news["targets"][0]["marks"], serde_json::json!([[1, true], [2, true]]));
+    assert_eq!(
+        news["targets"][0]["marks"],
+        serde_json::json!([[1, true, "from-here", null, null], [2, true, "from-here", null, 2]])
+    );
     // A new page gets the final record of each position.
     let all = shared.news(&Wants::default(), Duration::ZERO).text;
-    assert_eq!(all["changes"].as_array().unwrap().len(), 4);
+    assert_eq!(all["changes"].as_array().unwrap().len(), 7);
     shared.change(|state| state.remove(1));
     let all = shared.news(&Wants::default(), Duration::ZERO).text;
-    assert_eq!((all["targets"].as_array().unwrap().len(), all["changes"].as_array().unwrap().len()), (0, 2));
+    assert_eq!((all["targets"].as_array().unwrap().len(), all["changes"].as_array().unwrap().len()), (0, 3));
     // A page of another run.
     let lost = Wants { changes: 1000, ..Wants::default() };
-    assert_eq!(shared.news(&lost, Duration::ZERO).text["changes_until"], 6);
+    assert_eq!(shared.news(&lost, Duration::ZERO).text["changes_until"], 8);
 }
 
 #[test]
 fn a_page_drops_the_records_of_a_removed_target_before_its_id_is_reused() {
     let shared = SharedState::default();
-    shared.change(|state| state.give(1, bbox(1.0), record_at(1, bbox(1.0))));
+    shared.change(|state| give(state, 1, bbox(1.0), record_at(1, bbox(1.0))));
     assert!(shared.change(|state| state.found(1, record_at(2, bbox(2.0)))));
-    let wants = Wants { changes: 2, ..Wants::default() };
+    let wants = Wants { changes: 3, ..Wants::default() };
     // Both between two messages of a page.
     shared.change(|state| state.remove(1));
-    shared.change(|state| state.give(1, bbox(7.0), record_at(9, bbox(7.0))));
+    shared.change(|state| give(state, 1, bbox(7.0), record_at(9, bbox(7.0))));
     let changes = shared.news(&wants, Duration::ZERO).text["changes"].clone();
-    assert_eq!(changes.as_array().unwrap().len(), 2);
-    assert_eq!((&changes[0], &changes[1][1]), (&serde_json::json!([1, 0, null]), &serde_json::json!(9)));
+    assert_eq!(changes.as_array().unwrap().len(), 3);
+    assert_eq!((&changes[0], &changes[2][1]), (&serde_json::json!([1, 0, null]), &serde_json::json!(9)));
 }
 
 #[test]
@@ -80,7 +88,7 @@ fn an_outdated_response_is_not_shown() {
     let shared = SharedState::default();
     shared.change(|state| {
         state.status.position = 2;
-        state.give(1, bbox(1.0), record_at(1, bbox(1.0)));
+        give(state, 1, bbox(1.0), record_at(1, bbox(1.0)));
         assert!(state.found(1, record_at(2, bbox(2.0))));
         state.maps.put(2, 1, map(7));
     });
@@ -88,7 +96,7 @@ fn an_outdated_response_is_not_shown() {
     let levels = || shared.news(&wants, Duration::ZERO).levels;
     assert_eq!(levels(), [7]);
     // A correction removes the records after it, with their maps.
-    shared.change(|state| state.give(1, bbox(1.5), record_at(1, bbox(1.5))));
+    shared.change(|state| give(state, 1, bbox(1.5), record_at(1, bbox(1.5))));
     assert!(levels().is_empty());
     // Tracked again without a response, as in an unreadable frame.
     shared.change(|state| {
@@ -113,7 +121,7 @@ fn a_frame_that_cannot_be_read_leaves_the_size_as_it_was() {
 #[test]
 fn a_long_run_takes_several_messages() {
     let shared = SharedState::default();
-    shared.change(|state| state.give(1, bbox(1.0), record_at(1, bbox(1.0))));
+    shared.change(|state| give(state, 1, bbox(1.0), record_at(1, bbox(1.0))));
     shared.change(|state| (2..=9000).for_each(|position| assert!(state.found(1, record_at(position, bbox(1.0))))));
     let (mut wants, mut sent, mut messages) = (Wants::default(), 0, 0);
     loop {
@@ -125,7 +133,7 @@ fn a_long_run_takes_several_messages() {
             break;
         }
     }
-    assert_eq!((sent, messages), (9000, 3));
+    assert_eq!((sent, messages), (9001, 3));
 }
 
 #[test]
@@ -139,13 +147,13 @@ fn news_waits_for_a_change() {
     let thread = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(20));
         // `prepare` wakes nobody; its records come with the next change.
-        writer.prepare(|state| state.give(1, bbox(1.0), record_at(1, bbox(1.0))));
+        writer.prepare(|state| give(state, 1, bbox(1.0), record_at(1, bbox(1.0))));
         std::thread::sleep(Duration::from_millis(20));
         writer.change(|state| state.say("here"));
     });
     let news = shared.news(&wants, Duration::from_secs(20)).text;
     assert_eq!((&news["serial"], &news["status"]["said"]), (&1.into(), &serde_json::json!([1, "here"])));
-    assert_eq!(news["changes"].as_array().unwrap().len(), 1);
+    assert_eq!(news["changes"].as_array().unwrap().len(), 2);
     thread.join().unwrap();
 }
 
@@ -156,15 +164,15 @@ fn record(index: usize, x: f64) -> FrameRecord {
 /// A track from 3 to 9, given at 3.
 fn track() -> Track {
     let mut track = Track::default();
-    track.give(bbox(3.0), record(3, 3.0));
-    (4..10).for_each(|index| track.take(record(index, index as f64)));
+    track.give(Given::new(3, Some(bbox(3.0))), record(3, 3.0));
+    (4..10).for_each(|index| _ = track.take(record(index, index as f64)));
     track
 }
 
 #[test]
 fn a_piece_resumes_behind_its_last_record() {
     let mut track = track();
-    track.give(bbox(7.5), record(7, 7.5));
+    track.give(Given::new(7, Some(bbox(7.5))), record(7, 7.5));
     assert_eq!(track.resumes(7), Some((7, 3)));
     track.end(12);
     assert_eq!(track.resumes(12), Some((8, 7)));
@@ -175,10 +183,11 @@ fn a_piece_resumes_behind_its_last_record() {
 #[test]
 fn a_box_before_the_first_one_begins_earlier() {
     let mut track = track();
-    assert_eq!(track.give(bbox(1.0), record(1, 1.0)).0, 1..3);
-    assert_eq!(track.missing(100), Some((2, (1, bbox(1.0)))));
+    assert_eq!(track.give(Given::new(1, Some(bbox(1.0))), record(1, 1.0)), 1..3);
+    let missing = |track: &Track| track.missing(100).next().map(|missing| (missing.at, missing.from.frame));
+    assert_eq!(missing(&track), Some((2, 1)));
     track.take(record(2, 2.0));
-    assert_eq!(track.missing(100), Some((10, (3, bbox(3.0)))));
+    assert_eq!(missing(&track), Some((10, 3)));
 }
 
 #[test]
@@ -234,11 +243,12 @@ fn every_change_can_be_undone() {
     let mut state = ViewState::default();
     let seen = |state: &ViewState| {
         let tracks = state.tracks.iter();
-        let mut all: Vec<_> = tracks.map(|(id, track)| (track.target(*id), track.found.clone())).collect();
+        let mut all: Vec<_> =
+            tracks.map(|(id, track)| (track.target(*id), track.records().cloned().collect::<Vec<_>>())).collect();
         all.sort_by_key(|(target, _)| target.id);
         all
     };
-    state.give(1, bbox(1.0), record(1, 1.0));
+    give(&mut state, 1, bbox(1.0), record(1, 1.0));
     (2..10).for_each(|index| assert!(state.found(1, record(index, index as f64))));
     let mut before = vec![seen(&state)];
     let mut step = |state: &mut ViewState, change: &dyn Fn(&mut ViewState)| {
@@ -246,16 +256,26 @@ fn every_change_can_be_undone() {
         before.push(seen(state));
     };
     step(&mut state, &|state| {
-        state.give(1, bbox(5.5), record(5, 5.5));
+        give(state, 1, bbox(5.5), record(5, 5.5));
         (6..10).for_each(|index| assert!(state.found(1, record(index, 50.0))));
     });
     step(&mut state, &|state| _ = state.change(1, |track| track.end(8)));
-    step(&mut state, &|state| state.rename(1, Some("Anna".into()), None));
+    let name = |state: &mut ViewState, name: &str| {
+        state.change(1, |track| {
+            track.name = Some(name.into());
+            Some(0..0)
+        });
+    };
+    step(&mut state, &|state| name(state, "Anna"));
     step(&mut state, &|state| {
-        state.give(2, bbox(3.0), record(3, 3.0));
-        state.label(2, Some("Bob".into()), None);
+        give(state, 2, bbox(3.0), record(3, 3.0));
+        state.tracks.get_mut(&2).unwrap().name = Some("Bob".into());
     });
     step(&mut state, &|state| state.remove(1));
+    // The work goes on in another view of the same clip.
+    let work = state.take_work();
+    let mut state = ViewState::default();
+    state.resume(work);
     let last = before.len() - 1;
     assert_eq!(before[last], seen(&state));
     for earlier in before[..last].iter().rev() {
@@ -272,6 +292,6 @@ fn every_change_can_be_undone() {
     // A new change ends what could be made again.
     assert!(state.undo().is_some() && state.undo().is_some());
     assert_eq!(state.status.redo, 2);
-    state.rename(1, Some("Bob".into()), None);
+    name(&mut state, "Bob");
     assert_eq!((state.redo(), state.status.redo), (None, 0));
 }

@@ -13,11 +13,11 @@ use crate::served::{Served, serve, serve_frames};
 use crate::stream::wait_until;
 
 const DOWNLOADS: [(&str, &str); 5] = [
-    ("/result.json", "--json"),
-    ("/result-mot.txt", "--mot"),
-    ("/result-coco.json", "--coco"),
-    ("/result-cvat.xml", "--cvat"),
-    ("/result-label-studio.json", "--label-studio"),
+    ("/export?form=json", "--json"),
+    ("/export?form=mot", "--mot"),
+    ("/export?form=coco", "--coco"),
+    ("/export?form=cvat", "--cvat"),
+    ("/export?form=label-studio", "--label-studio"),
 ];
 
 /// A view with a target that is followed, corrected, followed on and ended.
@@ -53,7 +53,7 @@ fn a_video_that_was_followed_to_its_end_is_complete_when_it_is_opened_again() {
     command.args(["view", "--port", "0", "--session"]).arg(place.path("work.json")).arg(clip);
     let served = crate::served::started(&mut command, "view: ");
     served.stands_at(1);
-    let found: Value = serde_json::from_slice(&served.get("/result.json").body).unwrap();
+    let found: Value = serde_json::from_slice(&served.get("/export?form=json").body).unwrap();
     assert_eq!(found["summary"]["completed"], true);
 }
 
@@ -86,9 +86,10 @@ fn a_session_is_saved_opened_again_and_continued_by_the_command_line() {
     let mut command = crate::helper::interruptible();
     command.args(["view", "--port", "0", "--session"]).arg(place.path("work.json")).arg(place.seq());
     let served = crate::served::started(&mut command, "view: ");
-    let news = served.stands_at(1);
+    // It opens where it was left.
+    let news = served.stands_at(12);
     assert_eq!((&news["status"]["preset"], &news["status"]["undo"]), (&json!("paper"), &json!(0)));
-    assert_eq!(news["changes"].as_array().unwrap().len(), 10);
+    assert_eq!((saved["position"].clone(), news["changes"].as_array().unwrap().len()), (12.into(), 11));
     assert_eq!(news["targets"][0]["name"], "Anna & co");
     for (path, flag) in DOWNLOADS {
         let file = place.path(if flag == "--cvat" { "o.xml" } else { "o.json" });
@@ -102,16 +103,18 @@ fn a_session_is_saved_opened_again_and_continued_by_the_command_line() {
             _ => assert_eq!(page, plain, "{path}"),
         }
     }
-    let zip = served.get("/result-yolo.zip");
+    let zip = served.get("/export?form=yolo");
     assert!(zip.status == 200 && zip.body.starts_with(b"PK\x03\x04"));
     // What is taken back is followed again, and saved.
     served.order(json!({ "do": "take-back", "target": 1, "position": 11 }));
+    served.order(json!({ "do": "seek", "position": 1 }));
+    served.stands_at(1);
     served.step(11, 12);
     served.interrupt();
     assert_eq!(place.json("work.json")["frames"].as_array().unwrap().len(), 12);
     // Other settings track anew, and the boxes of the former ones are kept.
     let news = serve(&place, "--session @work.json --set search.filter.padding=2").stands_at(1);
-    assert_eq!((&news["targets"][0]["name"], news["changes"].as_array().unwrap().len()), (&json!("Anna & co"), 1));
+    assert_eq!((&news["targets"][0]["name"], news["changes"].as_array().unwrap().len()), (&json!("Anna & co"), 2));
     assert_eq!(place.json("work.json.former-1")["frames"].as_array().unwrap().len(), 12);
 }
 
@@ -227,6 +230,23 @@ fn clips_of_a_folder_follow_each_other_with_a_session_each() {
     let said = news["status"]["said"][1].as_str().unwrap();
     assert!(said.contains("an.mp4 is left out: "), "{said}");
     assert_eq!(served.post(&json!({ "do": "clip", "by": 1 })).status, 409);
+    let clips = served.get("/clips").json();
+    let done = |name: &str| clips.as_array().unwrap().iter().find(|clip| clip["name"] == name).cloned().unwrap();
+    assert_eq!((&done("a.mp4")["targets"], &done("b.mp4")["targets"]), (&json!(1), &json!(0)));
+    // Undo goes on after a visit to another clip.
+    served.order(json!({ "do": "clip", "by": -1 }));
+    let news = loop {
+        let asked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| served.news()));
+        match asked.ok().filter(|news| news["status"]["source"] == "a") {
+            Some(news) => break news,
+            None => std::thread::sleep(std::time::Duration::from_millis(50)),
+        }
+    };
+    assert_eq!((&news["status"]["undo"], news["targets"].as_array().unwrap().len()), (&json!(1), 1));
+    for (command, left) in [("undo", 0), ("redo", 1)] {
+        served.order(json!({ "do": command }));
+        assert_eq!(served.news()["targets"].as_array().unwrap().len(), left);
+    }
     served.interrupt();
     assert_eq!(place.json("work/a.mp4.json")["targets"].as_array().unwrap().len(), 1);
     assert!(!place.path("work/b.mp4.json").exists(), "nothing was done there");
