@@ -121,6 +121,14 @@ enum kcf_status kcf_init(struct kcf_tracker *tracker,
 // Finds the target in the next frame, of the same size, and learns how it looks there.
 enum kcf_status kcf_update(struct kcf_tracker *tracker, const struct kcf_frame *frame, struct kcf_estimate *estimate);
 
+// Corrects the place and the size of the target in the last frame by a box from elsewhere, as a detector's, without
+// learning anew. `noise` is the standard deviation of its sides in pixels: the box counts the more, the less noise it has
+// and the less sure the tracker is. `estimate` may be null; else it gets the corrected box.
+enum kcf_status kcf_adjust(struct kcf_tracker *tracker,
+                           struct kcf_box bbox,
+                           double noise,
+                           struct kcf_estimate *estimate);
+
 // Frees a tracker and sets the pointer to null, so that a second call does nothing and other calls refuse it. Copies
 // of the pointer must not be used any more.
 void kcf_free(struct kcf_tracker **tracker);
