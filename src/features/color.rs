@@ -212,17 +212,24 @@ impl HogColors {
         (self.hog.rows(), self.hog.cols())
     }
 
-    /// Writes the features of a patch, times the window `rows` x `cols`, to `out`: `[row][column][32]`. `gray` are its
-    /// gray values, `bins` its [colour bins](bin_of). Returns whether the patch has any gradient.
+    /// Writes the features of a patch, times the window `rows` x `cols`, to `out`: `[row][column][32]`; without the window
+    /// also to `plain`, unless that is empty. `gray` are the gray values of the patch, `bins` its [colour bins](bin_of).
+    /// Returns whether the patch has any gradient.
     ///
     /// # Panics
     /// If a slice does not have the length for the size of the patch.
-    pub fn extract(&mut self, gray: &[u8], bins: &[u16], rows: &[f32], cols: &[f32], out: &mut [f32]) -> bool {
+    pub fn extract(
+        &mut self,
+        (gray, bins): (&[u8], &[u16]),
+        (rows, cols): (&[f32], &[f32]),
+        out: &mut [f32],
+        plain: &mut [f32],
+    ) -> bool {
         let (height, width) = self.size();
         assert_eq!((rows.len(), cols.len()), (height, width));
         assert_eq!(bins.len(), gray.len());
         self.hog.extract(gray, &self.flat[..height], &self.flat[..width], out);
-        finish(self.names, bins, self.width, rows, cols, out.as_chunks_mut().0)
+        finish(self.names, bins, self.width, rows, cols, out.as_chunks_mut().0, plain.as_chunks_mut().0)
     }
 }
 
@@ -241,6 +248,7 @@ leveled! {
         rows: &[f32],
         cols: &[f32],
         cells: &mut [[f32; LANES]],
+        plain: &mut [[f32; LANES]],
     ) -> bool {
         let (mut squares, mut color_squares) = ([0.0f32; LANES], [0.0f32; 16]);
         for (r, cells) in cells.chunks_exact_mut(cols.len()).enumerate() {
@@ -266,6 +274,11 @@ leveled! {
         let mut gains = [0.0; LANES];
         for (l, gain) in gains.iter_mut().enumerate() {
             *gain = if is_color(l) { colors } else { gradients };
+        }
+        for (plain, cell) in plain.iter_mut().zip(&*cells) {
+            for l in 0..LANES {
+                plain[l] = cell[l] * gains[l];
+            }
         }
         for (cells, row) in cells.chunks_exact_mut(cols.len()).zip(rows) {
             for (cell, col) in cells.iter_mut().zip(cols) {

@@ -186,7 +186,7 @@ mod tests {
         let (rows, cols) = feature.size();
         let mut flat = vec![0.0; rows * cols * LANES];
         let (ones, halves) = ((vec![1.0; rows], vec![1.0; cols]), (vec![0.5; rows], vec![0.25; cols]));
-        assert!(feature.extract(&gray, &bins, &ones.0, &ones.1, &mut flat));
+        assert!(feature.extract((&gray, &bins), (&ones.0, &ones.1), &mut flat, &mut []));
         let is_color = |l: usize| (18..27).contains(&l) || l == 31;
         for (color, lanes) in [(true, 10), (false, 22)] {
             let values = flat.iter().enumerate().filter(|(i, _)| is_color(i % LANES) == color);
@@ -194,7 +194,9 @@ mod tests {
             assert!((mean - 1.0).abs() < 1e-4, "{color}: {mean}");
         }
         let mut tapered = vec![0.0; rows * cols * LANES];
-        feature.extract(&gray, &bins, &halves.0, &halves.1, &mut tapered);
+        let mut plain = vec![0.0; rows * cols * LANES];
+        feature.extract((&gray, &bins), (&halves.0, &halves.1), &mut tapered, &mut plain);
+        assert_eq!(plain, flat);
         assert!(flat.iter().zip(&tapered).all(|(a, b)| (a * 0.125 - b).abs() < 1e-6));
     }
 
@@ -202,7 +204,7 @@ mod tests {
     fn a_uniform_patch_has_no_gradients() {
         let mut feature = HogColors::new(16, 16, 4);
         let mut map = vec![f32::NAN; 16 * LANES];
-        assert!(!feature.extract(&[70; 256], &[5; 256], &[1.0; 4], &[1.0; 4], &mut map));
+        assert!(!feature.extract((&[70; 256], &[5; 256]), (&[1.0; 4], &[1.0; 4]), &mut map, &mut []));
         assert!(map.iter().all(|v| v.is_finite()));
         assert!(map.chunks(LANES).all(|cell| cell[..18].iter().chain(&cell[27..31]).all(|v| *v == 0.0)));
     }

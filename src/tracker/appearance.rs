@@ -21,13 +21,12 @@ use super::localizer::Learned;
 use super::verifier::{Sample, Verifier, ViewFeatures};
 use crate::features::color::is_color;
 use crate::features::hog::LANES;
+use crate::frame::PixelFormat;
 use crate::simd::leveled;
 
 /// Levels of each colour in the histogram, and its bins.
 const LEVELS: usize = 8;
 const BINS: usize = LEVELS * LEVELS * LEVELS;
-/// The window function below which a cell holds too little to be scaled back.
-const MIN_TAPER: f32 = 0.02;
 /// `λ` and `s` of the machine.
 const RIDGE: f64 = 0.1;
 const WIDTH: f64 = 0.5;
@@ -96,10 +95,6 @@ pub(super) struct Appearance {
     /// Rows and columns of cells of the target.
     window: (usize, usize),
     color: bool,
-    /// One over the window function that the features were multiplied by.
-    inverse_taper: Vec<f32>,
-    /// Whether the view can be compared: a gray frame cannot be compared with a target that was given in colour.
-    is_comparable: bool,
     descriptor: Vec<f32>,
     /// `[slot][value]`.
     samples: Vec<f32>,
@@ -115,9 +110,8 @@ pub(super) struct Appearance {
 }
 
 impl Appearance {
-    /// For a target of `size` (rows, columns) cells in a view of `cells` cells a side, whose features are multiplied by
-    /// `taper` in both directions.
-    pub fn new(cells: usize, size: (f64, f64), taper: &[f32], color: bool) -> Self {
+    /// For a target of `size` (rows, columns) cells in a view of `cells` cells a side.
+    pub fn new(cells: usize, size: (f64, f64), color: bool) -> Self {
         let side = |length: f64| (length.round() as usize).clamp(3, cells / 2);
         let window = (side(size.0), side(size.1));
         let length = window.0 * window.1 * LANES + if color { BINS } else { 0 };
@@ -126,8 +120,6 @@ impl Appearance {
             cells,
             window,
             color,
-            inverse_taper: taper.iter().map(|v| 1.0 / v.max(MIN_TAPER)).collect(),
-            is_comparable: true,
             descriptor: vec![0.0; length],
             samples: vec![0.0; SAMPLES * length],
             classes: [class(0, TARGETS), class(TARGETS, OTHERS)],
@@ -140,23 +132,9 @@ impl Appearance {
         }
     }
 
-    /// Writes the features of a view, `[row][column][32]`, without their window function into `map`.
-    pub fn observe(&mut self, features: &[f32], in_color: bool, map: &mut [f32]) {
-        self.is_comparable = in_color || !self.color;
-        if !self.is_comparable {
-            return;
-        }
-        for (r, (to, from)) in
-            map.chunks_exact_mut(self.cells * LANES).zip(features.chunks_exact(self.cells * LANES)).enumerate()
-        {
-            let cells = to.as_chunks_mut::<LANES>().0.iter_mut().zip(from.as_chunks::<LANES>().0);
-            for ((to, from), column) in cells.zip(&self.inverse_taper) {
-                let gain = self.inverse_taper[r] * column;
-                for l in 0..LANES {
-                    to[l] = from[l] * gain;
-                }
-            }
-        }
+    /// The view of a sample; `None` of a gray frame, which cannot be compared with a target that was given in colour.
+    fn comparable<'a>(&self, sample: &Sample<'a>) -> Option<ViewFeatures<'a>> {
+        sample.view.filter(|_| !self.color || sample.frame.format() != PixelFormat::Gray8)
     }
 
     /// The decision of the window at the view's shift.
@@ -287,13 +265,13 @@ impl Appearance {
 impl Verifier for Appearance {
     /// About 1 for the target as it was given, -1 for its surroundings.
     fn score(&mut self, sample: &Sample<'_>) -> Option<f64> {
-        let view = sample.view.filter(|_| self.is_comparable)?;
+        let view = self.comparable(sample)?;
         Some(self.decision(view))
     }
 
     /// The target is learned if it is one of the first frames, or `certain` and this frame's turn.
     fn learn(&mut self, sample: &Sample<'_>, certain: bool) -> Learned {
-        let Some(view) = sample.view.filter(|_| self.is_comparable) else { return Learned::Done };
+        let Some(view) = self.comparable(sample) else { return Learned::Done };
         self.frames += 1;
         let anchor = self.frames <= ANCHOR_FRAMES;
         let interval = if anchor { ANCHOR_INTERVAL } else { INTERVAL };
@@ -357,21 +335,18 @@ mod tests {
         (features.collect(), bins.collect())
     }
 
-    fn observe<'a>(appearance: &mut Appearance, (features, bins): &'a (Vec<f32>, Vec<u16>)) -> ViewFeatures<'a> {
-        let mut map = vec![0.0; features.len()];
-        appearance.observe(features, true, &mut map);
-        assert_eq!(&map, features, "without a window function");
+    fn features((features, bins): &(Vec<f32>, Vec<u16>)) -> ViewFeatures<'_> {
         ViewFeatures { map: features, bins, shift: (0.0, 0.0) }
     }
 
     fn learn(appearance: &mut Appearance, view: ViewFeatures<'_>, certain: bool) {
-        let frame = Frame::gray(&[0], 1, 1).unwrap();
+        let frame = Frame::rgb(&[0; 3], 1, 1).unwrap();
         let pose = Pose::of(BBox::new(0.0, 0.0, 1.0, 1.0));
         appearance.learn(&Sample { frame: &frame, pose, view: Some(view) }, certain);
     }
 
     fn machine(color: bool) -> Appearance {
-        Appearance::new(CELLS, (8.0, 8.0), &[1.0; CELLS], color)
+        Appearance::new(CELLS, (8.0, 8.0), color)
     }
 
     #[test]
@@ -379,7 +354,7 @@ mod tests {
         for color in [false, true] {
             let mut appearance = machine(color);
             let seen = view(1, 2, (0x7fff, 0));
-            let seen = observe(&mut appearance, &seen);
+            let seen = features(&seen);
             learn(&mut appearance, seen, true);
             let given = appearance.decision(seen);
             assert!(given > 0.8, "{given}");
@@ -388,7 +363,7 @@ mod tests {
                 assert!(decision < -0.4, "{shift:?}: {decision}");
             }
             let seen = view(3, 2, (0x001f, 0));
-            let seen = observe(&mut appearance, &seen);
+            let seen = features(&seen);
             assert!(appearance.decision(seen) < given - 0.5);
         }
     }
@@ -399,7 +374,7 @@ mod tests {
         let mut appearance = machine(true);
         for seed in 0..12 {
             let seen = view(1 + seed / 4, 50 + seed, (0x7fff, seed as u16 * 900));
-            let seen = observe(&mut appearance, &seen);
+            let seen = features(&seen);
             (0..ANCHOR_INTERVAL)
                 .for_each(|_| learn(&mut appearance, ViewFeatures { shift: (0.3, -0.2), ..seen }, true));
         }
@@ -425,12 +400,12 @@ mod tests {
     fn the_first_frames_are_never_replaced() {
         let mut appearance = machine(false);
         let seen = view(1, 2, (0, 0));
-        let seen = observe(&mut appearance, &seen);
+        let seen = features(&seen);
         learn(&mut appearance, seen, true);
         let first = appearance.samples[..appearance.descriptor.len()].to_vec();
         for i in 0..3 * SAMPLES as u32 {
             let seen = view(1, i, (0, 0));
-            let seen = observe(&mut appearance, &seen);
+            let seen = features(&seen);
             (0..INTERVAL).for_each(|_| learn(&mut appearance, seen, true));
         }
         assert_eq!(appearance.samples[..first.len()], first);
@@ -441,7 +416,7 @@ mod tests {
     fn later_frames_are_learned_only_where_they_agree() {
         let mut appearance = machine(false);
         let seen = view(1, 2, (0, 0));
-        let seen = observe(&mut appearance, &seen);
+        let seen = features(&seen);
         (0..ANCHOR_FRAMES).for_each(|_| learn(&mut appearance, seen, false));
         let count = appearance.classes[0].count;
         (0..5 * INTERVAL).for_each(|_| learn(&mut appearance, seen, false));

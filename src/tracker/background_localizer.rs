@@ -143,7 +143,7 @@ impl BackgroundLocalizer {
         let first = Pose::of(bbox);
         let taper = half_sample_hann(cells);
         let appearance = match params.identity {
-            IdentityParams::Krr(params) => Some((Appearance::new(cells, in_cells, &taper, in_color), params)),
+            IdentityParams::Krr(params) => Some((Appearance::new(cells, in_cells, in_color), params)),
             IdentityParams::None => None,
         };
         let scale = match params.scale {
@@ -203,11 +203,7 @@ impl BackgroundLocalizer {
         self.view.cut(frame, pose, &mut self.resampler);
         (self.view_is_current, self.found) = (true, None);
         let View { gray, bins, map, .. } = &mut self.view;
-        let seen = self.feature.extract(gray, bins, &self.taper, &self.taper, self.filter.input());
-        if let Some((appearance, _)) = &mut self.appearance {
-            appearance.observe(self.filter.input(), frame.format() != PixelFormat::Gray8, map);
-        }
-        seen
+        self.feature.extract((gray, bins), (&self.taper, &self.taper), self.filter.input(), map)
     }
 
     /// The place at `shift` of the view, compared with what was given.
