@@ -62,7 +62,7 @@ pub struct TrackArgs {
     #[arg(long, hide_short_help = true, value_name = "FILE|-", conflicts_with = "pick")]
     pub commands: Option<PathBuf>,
     /// Boxes of a detector that begin, correct and end targets: MOT det.txt, COCO results, JSON lines, a folder of YOLO texts
-    #[arg(long, value_name = "FILE|DIR", conflicts_with_all = ["pick", "both_sides"])]
+    #[arg(long, hide_short_help = true, value_name = "FILE|DIR", conflicts_with_all = ["pick", "both_sides"])]
     detections: Option<PathBuf>,
     /// Go on after a frame that cannot be read; its state is `missing`
     #[arg(long, hide_short_help = true)]

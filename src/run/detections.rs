@@ -50,7 +50,9 @@ fn certain() -> f64 {
 settings! {
     /// How detections become targets.
     pub struct DetectionParams {
-        /// Score from which a detection chooses its target first and may begin one
+        /// Score from which a detection begins a target
+        birth: f64 = 0.6, Within(0.0, 1.0);
+        /// Score from which a detection chooses its target first
         high: f64 = 0.5, Within(0.0, 1.0);
         /// Score from which a detection counts at all; below `high` only for a target that is followed
         low: f64 = 0.1, Within(0.0, 1.0);
@@ -441,7 +443,7 @@ impl Session<Tracker> {
     /// Begins a target, unless there is one already, or too many; returns its id.
     fn begin_detected(&mut self, at: usize, detection: &Detection, params: &DetectionParams) -> Option<usize> {
         let is_double = |target: &Candidate| target.bbox.overlap(&detection.bbox) >= params.double;
-        if detection.score < params.high
+        if detection.score < params.birth
             || self.targets.len() >= params.targets
             || self.candidates(at).iter().any(is_double)
         {
