@@ -1,5 +1,5 @@
 
-/* The keys. Where CVAT has a key for something, it is the same here. */
+/* The keys: most are those of CVAT. */
 
 /* What the list of shortcuts says of them, and what they do. */
 const KEYS = [

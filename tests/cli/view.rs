@@ -295,7 +295,7 @@ fn clients_that_do_not_read_or_go_away_harm_nobody() {
         other.join().unwrap();
     });
     drop(quiet);
-    assert_eq!(served.news()["changes"].as_array().unwrap().len(), 400);
+    assert_eq!(served.news()["changes"].as_array().unwrap().len(), 401);
     assert_eq!(served.interrupt().0, Some(130));
 }
 
