@@ -180,7 +180,7 @@ impl Model {
         let data = download(&address, sum).and_then(|data| sum.check(&data).map(|()| data));
         data.map_err(|reason| {
             let by_hand = format!(
-                "without a network, copy {} and {} from {PAGES}/models/{} to a folder; --from FOLDER takes them from there",
+                "without a network, copy {} and {} from {PAGES}/models/{} to a folder and name it by --from (Python: source=)",
                 self.files[0], self.files[1], self.folder
             );
             Error::Network { path: address.into(), reason: format!("{reason}; {by_hand}") }
