@@ -31,6 +31,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 
 pub use self::frame_cache::{FrameCache, MAX_CACHE_BYTES};
+pub use self::http::requests;
 pub use self::results::free_beside;
 pub use self::state::Work;
 
@@ -60,10 +61,10 @@ pub struct Address {
     /// Port of the page; 0 for any that is free
     #[arg(long, value_name = "N", default_value_t = PORT)]
     pub port: u16,
-    /// Address to serve the page at; any but 127.0.0.1, ::1 and localhost needs a token
+    /// Address to serve the page at
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
     pub host: String,
-    /// Token that opens the page: 8 or more letters, digits, - or _ [default: random where one is needed]
+    /// Token that opens the page: 8 or more letters, digits, - or _ [default: random]
     #[arg(long, value_name = "TEXT", value_parser = token)]
     pub token: Option<String>,
 }
@@ -135,7 +136,7 @@ pub struct View {
     ended: Receiver<Result<()>>,
     server: Server,
     host: String,
-    token: Option<String>,
+    token: String,
 }
 
 impl View {
@@ -148,10 +149,7 @@ impl View {
         let host = bare(&address.host);
         let listening = listen(host, address.port);
         let (listener, local) = if setup.pick { listening.or_else(|_| listen(host, 0))? } else { listening? };
-        let token = match &address.token {
-            None if !local.ip().is_loopback() => Some(make_token()?),
-            given => given.clone(),
-        };
+        let token = address.token.clone().map_or_else(make_token, Ok)?;
         let host = host.to_owned();
         let Setup { cache, path, preset, params, named, session, targets, frames, clip, said, pick, stop, .. } = setup;
         let (clips, work) = (setup.clips, setup.work);
@@ -205,7 +203,8 @@ impl View {
         let controller = spawn("view", run)?;
         let gate = Gate::new(local, &host, token.clone());
         let clips = serde_json::to_string(&clips).unwrap_or_default();
-        let routes = Routes { gate, shared: Arc::clone(&shared), messages: messages.clone(), results, clips };
+        let (downloads, messages_of) = (Arc::default(), messages.clone());
+        let routes = Routes { gate, shared: Arc::clone(&shared), messages: messages_of, results, clips, downloads };
         let server = Server::start(listener, local, move |request| routes.answer(request))?;
         Ok(Self { shared, messages, controller, ended, server, host, token })
     }
@@ -219,8 +218,7 @@ impl View {
             std::net::IpAddr::V6(ip) => format!("[{ip}]"),
             ip => ip.to_string(),
         };
-        let token = self.token.as_ref().map_or(String::new(), |token| format!("?token={token}"));
-        format!("http://{host}:{}/{token}", address.port())
+        format!("http://{host}:{}/?token={}", address.port(), self.token)
     }
 
     /// A note on the address if a browser cannot open it as printed.
@@ -239,7 +237,7 @@ impl View {
 
     /// Where it is served, with the port and the token that were chosen.
     pub fn address(&self) -> Address {
-        Address { host: self.host.clone(), port: self.server.address.port(), token: self.token.clone() }
+        Address { host: self.host.clone(), port: self.server.address.port(), token: Some(self.token.clone()) }
     }
 
     /// The clip that the page asks for, from 1.

@@ -53,16 +53,21 @@ const MAX_TOLERANCE: f64 = 1000.0;
 /// How long a page waits for news before it asks again.
 const NEWS_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Maximum downloads that are made or read at a time: each holds a document of all boxes in memory.
+const MAX_DOWNLOADS: usize = 4;
+
 /// Decides which requests are answered.
+///
+/// Each request needs the token: other users of the machine reach a loopback address too.
 ///
 /// A page of another site can make a browser send requests here. It can forge neither the `Origin` nor the `Host`, and
 /// cannot send JSON without a preflight request, which is refused.
 ///
-/// A server at all addresses does not know its names, so there a request may name any host if it has the token. DNS
+/// A server at all addresses does not know its names, so there a request may name any host. DNS
 /// rebinding gains nothing: the browser keeps our cookie for another name, and the `Origin` must equal the `Host`.
 #[derive(Debug)]
 pub struct Gate {
-    token: Option<String>,
+    token: String,
     /// Values of `Host`; `None` for any.
     names: Option<Vec<String>>,
     /// The name of the cookie has the port, since cookies are shared by all ports of a host.
@@ -71,7 +76,7 @@ pub struct Gate {
 
 impl Gate {
     /// A gate for the server at `address`, which was called `host`.
-    pub fn new(address: SocketAddr, host: &str, token: Option<String>) -> Self {
+    pub fn new(address: SocketAddr, host: &str, token: String) -> Self {
         let port = address.port();
         let mut names = vec![address.to_string(), format!("{host}:{port}")];
         names.extend(address.ip().is_loopback().then(|| format!("localhost:{port}")));
@@ -94,9 +99,7 @@ impl Gate {
             return Err(Response::refused(403, "the request comes from a page of another site"));
         }
         let given = [request.parameter("token"), request.cookie(&self.cookie)];
-        let is_right =
-            |token: &String| given.iter().flatten().any(|it| constant_time_eq(it.as_bytes(), token.as_bytes()));
-        if !self.token.as_ref().is_none_or(is_right) {
+        if !given.iter().flatten().any(|it| constant_time_eq(it.as_bytes(), self.token.as_bytes())) {
             let reason = "the token is missing or wrong: use the address that the program printed";
             return Err(Response::refused(403, reason));
         }
@@ -128,27 +131,31 @@ pub struct Routes {
     pub results: Arc<Results>,
     /// What is done of each clip, as JSON.
     pub clips: String,
+    /// Shared by the downloads that are under way.
+    pub downloads: Arc<()>,
 }
 
 impl Routes {
     /// The answer to a request.
     pub fn answer(&self, request: &Request) -> Response {
-        self.try_answer(request).unwrap_or_else(|refused| refused)
+        let download = (request.path == "/export").then(|| Arc::clone(&self.downloads));
+        if download.as_ref().is_some_and(|place| Arc::strong_count(place) > MAX_DOWNLOADS + 1) {
+            return self.gate.check(request).err().unwrap_or_else(|| {
+                Response::refused(503, &format!("{MAX_DOWNLOADS} downloads are under way: try again after them"))
+            });
+        }
+        let answer = self.try_answer(request).unwrap_or_else(|refused| refused);
+        download.into_iter().fold(answer, Response::holding)
     }
 
     fn try_answer(&self, request: &Request) -> Result<Response, Response> {
         self.gate.check(request)?;
         Ok(match (request.method.as_str(), request.path.as_str()) {
             ("GET", "/") => {
-                let page = Response::ok("text/html; charset=utf-8", PAGE);
-                match &self.gate.token {
-                    // The token need not stand in addresses from now on.
-                    Some(token) => {
-                        let cookie = format!("{}={token}; Path=/; HttpOnly; SameSite=Strict", self.gate.cookie);
-                        page.with("Set-Cookie", cookie)
-                    }
-                    None => page,
-                }
+                // The token need not stand in addresses from now on.
+                let Gate { token, cookie, .. } = &self.gate;
+                let cookie = format!("{cookie}={token}; Path=/; HttpOnly; SameSite=Strict");
+                Response::ok("text/html; charset=utf-8", PAGE).with("Set-Cookie", cookie)
             }
             ("GET", "/view.css") => Response::ok("text/css; charset=utf-8", STYLE),
             ("GET", "/view.js") => Response::ok("text/javascript; charset=utf-8", PROGRAM.concat()),
