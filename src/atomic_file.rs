@@ -23,15 +23,36 @@ impl AtomicFile {
         Ok(Self { file: BufWriter::new(temporary_beside(&target)?), target })
     }
 
+    /// Path of the place that it will have.
+    #[cfg(feature = "cli")]
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
+    }
+
     /// Path of the temporary file, for a program that writes it.
     #[cfg(feature = "cli")]
     pub(crate) fn temporary_path(&self) -> &Path {
         self.file.get_ref().path()
     }
 
-    /// Puts the file in its place and returns it, open.
-    pub(crate) fn commit(self) -> io::Result<File> {
+    /// Writes the whole file and puts it in its place.
+    ///
+    /// # Errors
+    /// [`Error::Io`] with the path.
+    #[cfg(feature = "cli")]
+    pub(crate) fn finish(mut self, contents: &[u8]) -> Result<()> {
+        let target = self.target.clone();
+        let written = self.file.write_all(contents).and_then(|()| self.commit(false));
+        written.map(drop).map_err(|source| Error::io(&target, source))
+    }
+
+    /// Puts the file in its place and returns it, open. If `durable`, its contents are on the disk before its name is,
+    /// so that a crash of the machine leaves the old file or the new one.
+    pub(crate) fn commit(self, durable: bool) -> io::Result<File> {
         let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        if durable {
+            file.as_file().sync_all()?;
+        }
         file.persist(&self.target).map_err(|error| error.error)
     }
 }
@@ -41,12 +62,16 @@ impl AtomicFile {
 /// # Errors
 /// [`Error::Io`] with the path.
 pub(crate) fn write(path: &Path, contents: &[u8]) -> Result<()> {
+    replace(path, contents, false)
+}
+
+fn replace(path: &Path, contents: &[u8], durable: bool) -> Result<()> {
     let folder = parent(path);
     fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
     let replace = || {
         let mut file = AtomicFile::create(path)?;
         file.file.write_all(contents)?;
-        file.commit()
+        file.commit(durable)
     };
     replace().map(drop).map_err(|e| Error::io(path, e))
 }
@@ -59,7 +84,7 @@ pub(crate) fn write(path: &Path, contents: &[u8]) -> Result<()> {
 pub(crate) fn write_json(path: &Path, document: &impl serde::Serialize) -> Result<()> {
     let mut text = serde_json::to_vec_pretty(document).map_err(|e| Error::io(path, e.into()))?;
     text.push(b'\n');
-    write(path, &text)
+    replace(path, &text, true)
 }
 
 /// The folder that contains a path.
@@ -73,16 +98,33 @@ pub(crate) fn real(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok().or_else(|| Some(parent(path).canonicalize().ok()?.join(path.file_name()?)))
 }
 
+/// Beginning and end of the names of temporary files.
+const TEMPORARY: (&str, &str) = (".kcf-", ".tmp");
+
+/// Removes the temporary files that killed runs have left in a folder; those of other runs are locked.
+#[cfg(feature = "cli")]
+pub(crate) fn remove_leftovers(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (name, is_file) = (entry.file_name(), entry.file_type().is_ok_and(|kind| kind.is_file()));
+        let is_ours = name.to_str().is_some_and(|name| name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1));
+        // On a file system without locks nothing is removed.
+        if is_ours && is_file && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// An empty temporary file in the folder of `path`, with the permissions that `path` has or would have.
 pub(crate) fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
-    builder.prefix(".kcf-").suffix(".tmp");
+    builder.prefix(TEMPORARY.0).suffix(TEMPORARY.1);
     // tempfile's default is 0600; an output gets the usual permissions.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let folder = parent(path);
     // The error of a missing folder has no temporary name.
     let file = builder.tempfile_in(folder).map_err(|error| fs::metadata(folder).err().unwrap_or(error))?;
+    let _ = file.as_file().try_lock();
     if let Ok(old) = fs::metadata(path) {
         file.as_file().set_permissions(old.permissions())?;
     }
@@ -112,6 +154,21 @@ mod tests {
         drop(failed);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file stays");
+    }
+
+    #[test]
+    #[cfg(feature = "cli")]
+    fn leftovers_are_removed_and_files_in_use_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in [".kcf-abc.tmp", ".kcf-abc", "kcf-abc.tmp"] {
+            fs::write(at(name), "").unwrap();
+        }
+        let in_use = AtomicFile::create(&at("out")).unwrap();
+        remove_leftovers(folder.path());
+        assert!(!at(".kcf-abc.tmp").exists() && at(".kcf-abc").exists() && at("kcf-abc.tmp").exists());
+        in_use.commit(true).unwrap();
+        assert!(at("out").exists());
     }
 
     #[test]

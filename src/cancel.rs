@@ -56,7 +56,33 @@ impl CancelToken {
     }
 }
 
-/// Starts a thread.
+/// The [scopes](CancelToken::scope) of a thread, for others that work for it.
+#[cfg(feature = "parallel")]
+#[derive(Clone, Debug)]
+pub(crate) struct Scopes(Vec<CancelToken>);
+
+#[cfg(feature = "parallel")]
+impl Scopes {
+    /// Those of this thread.
+    pub(crate) fn here() -> Self {
+        Self(SCOPES.with_borrow(Vec::clone))
+    }
+
+    /// Runs `work` in them alone.
+    pub(crate) fn enter<T>(&self, work: impl FnOnce() -> T) -> T {
+        /// Brings those of the thread back, also when `work` panics.
+        struct Former(Vec<CancelToken>);
+        impl Drop for Former {
+            fn drop(&mut self) {
+                SCOPES.set(std::mem::take(&mut self.0));
+            }
+        }
+        let _former = Former(SCOPES.replace(self.0.clone()));
+        work()
+    }
+}
+
+/// Starts a thread in the scopes of this one.
 ///
 /// # Errors
 /// [`Error::Io`] with its name when the system has no more threads.
@@ -65,7 +91,8 @@ pub(crate) fn spawn<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<std::thread::JoinHandle<T>> {
-    let thread = std::thread::Builder::new().name(name.into()).spawn(work);
+    let scopes = Scopes::here();
+    let thread = std::thread::Builder::new().name(name.into()).spawn(move || scopes.enter(work));
     thread.map_err(|source| Error::io(format!("the thread {name}"), source))
 }
 
@@ -98,5 +125,17 @@ mod tests {
         let panicked = std::panic::catch_unwind(|| set.scope(|| -> () { panic!("a fit") }));
         assert!(panicked.is_err() && check().is_ok());
         assert!(set.scope(|| unset.scope(check)).is_err() && unset.scope(check).is_ok() && check().is_ok());
+    }
+
+    #[cfg(feature = "files")]
+    #[test]
+    fn threads_and_workers_are_in_the_scopes_of_those_who_ask_them() {
+        use rayon::iter::{IntoParallelIterator, ParallelIterator};
+        let token = CancelToken::default();
+        token.cancel();
+        assert!(token.scope(|| spawn("test", check)).unwrap().join().unwrap().is_err());
+        let scopes = token.scope(Scopes::here);
+        assert!((0..64).into_par_iter().all(|_| scopes.enter(check).is_err()));
+        assert!((0..64).into_par_iter().all(|_| check().is_ok()), "a scope has ended");
     }
 }

@@ -112,6 +112,8 @@ pub mod machines;
 pub mod media;
 #[cfg(feature = "cli")]
 pub mod models;
+#[cfg(feature = "files")]
+mod pipe;
 pub mod run;
 pub(crate) mod settings;
 mod simd;
@@ -122,6 +124,27 @@ mod text;
 pub mod tracker;
 #[cfg(feature = "cli")]
 mod view;
+
+/// What fuzzing reaches of the program's readers.
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod fuzzed {
+    /// Reads a line of commands.
+    pub fn command(line: &[u8]) {
+        let _ = crate::run::Command::parse(line);
+    }
+
+    /// Reads the requests of a connection; returns their number.
+    pub fn requests(bytes: &[u8]) -> usize {
+        crate::view::requests(bytes)
+    }
+
+    /// Reads the networks of a folder and runs them once.
+    #[cfg(feature = "neural")]
+    pub fn networks(folder: &std::path::Path) -> bool {
+        crate::tracker::loads_networks(folder)
+    }
+}
 
 pub use bbox::BBox;
 pub use error::{Error, Result};

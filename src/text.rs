@@ -22,17 +22,19 @@ const MAX_SHOWN: usize = 2000;
 /// A message as it is shown on a terminal or a page: names and cells of files in it may have control characters, which
 /// are escaped, and any length, whose middle is left out. Lines stay lines.
 pub fn shown(message: &str) -> String {
-    let is_safe = |c: char| !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let escaped = |part: &str| -> String {
-        let each = |c: char| if is_safe(c) || c == '\n' { c.to_string() } else { c.escape_default().to_string() };
-        part.chars().map(each).collect()
-    };
     let start = message.char_indices().nth(MAX_SHOWN / 2).map_or(message.len(), |(at, _)| at);
     let end = message.char_indices().rev().nth(MAX_SHOWN / 2 - 1).map_or(0, |(at, _)| at);
     match start < end {
         true => format!("{} … {}", escaped(&message[..start]), escaped(&message[end..])),
         false => escaped(message),
     }
+}
+
+/// A text whose control characters but line ends are escaped, and those that turn the direction of reading.
+pub fn escaped(text: &str) -> String {
+    let is_safe = |c: char| !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let each = |c: char| if is_safe(c) || c == '\n' { c.to_string() } else { c.escape_default().to_string() };
+    text.chars().map(each).collect()
 }
 
 /// Text as it may stand in HTML and XML, in attributes too. Characters that XML does not have become U+FFFD.

@@ -19,6 +19,8 @@ use crate::eval::{
     repeated, report,
 };
 use crate::media::annotation::Base;
+use crate::pipe;
+use crate::text::shown;
 
 /// Compare trackers on a benchmark's sequences: scores, plots and a report
 ///
@@ -92,7 +94,7 @@ fn named_trackers(args: &EvalArgs) -> Result<Vec<Preset>, Failure> {
     let mut all = Vec::new();
     if let Some(file) = &args.trackers {
         let wrong = |error: String| Failure::usage(format!("--trackers {}: {error}", file.display()));
-        let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+        let text = pipe::read_text(file).map_err(|error| wrong(error.to_string()))?;
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.to_string()))?;
         if table.is_empty() {
             return Err(wrong(
@@ -142,7 +144,9 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let presets = presets.chain(named.into_iter().map(Ok)).collect::<Result<Vec<_>, _>>()?;
     let cancel = watch_signals();
     // All checks come before anything is written.
-    let evaluation = open(args, data, &presets)?;
+    let evaluation = cancel.scope(|| open(args, data, &presets));
+    let evaluation =
+        evaluation.map_err(|failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure })?;
     check_folder(out, args.resume)?;
     let manifest = json!({
         "schema": "kcf-track-evaluation/3",
@@ -223,14 +227,14 @@ fn print(evaluated: &Evaluated, out: &Path, quiet: u8) -> Result<(), Failure> {
     let report = &evaluated.report;
     let mut stderr = std::io::stderr();
     for warning in report.warnings.iter().filter(|_| quiet < 2) {
-        let _ = writeln!(stderr, "warning: {warning}");
+        let _ = writeln!(stderr, "warning: {}", shown(warning));
     }
     for LeftOut { sequence, tracker, reason } in &report.left_out {
         let tracker = tracker.as_ref().map_or(String::new(), |tracker| format!(" ({tracker})"));
-        let _ = writeln!(stderr, "left out: {sequence}{tracker}: {reason}");
+        let _ = writeln!(stderr, "{}", shown(&format!("left out: {sequence}{tracker}: {reason}")));
     }
     if quiet == 0 {
-        let mut stdout = std::io::stdout().lock();
+        let mut stdout = pipe::stdout()?;
         write!(stdout, "{}", report::plain(report, &evaluated.timings))?;
         writeln!(stdout, "{}", out.join("report.html").display())?;
     }

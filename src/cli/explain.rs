@@ -9,9 +9,10 @@ use super::Failure;
 use super::settings::{self, SettingsArgs};
 use super::source::{self, RangeArgs};
 use super::targets::TargetArgs;
-use crate::Error;
+use crate::cancel::CancelToken;
 use crate::export::{Destination, Replay, write_whole};
 use crate::media::{Demand, OpenOptions, Prefetch, Span};
+use crate::{Error, Params};
 
 /// Explain one step of the paper's tracker on a page: patch, spectra, kernel, response
 #[derive(Debug, Args)]
@@ -37,10 +38,17 @@ pub struct ExplainArgs {
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let params = args.settings.resolve(Some(&args.preset))?.params;
     let cancel = super::failure::watch_signals();
-    let (source, _) = source::open(&args.source, OpenOptions::default(), args.targets.is_empty(), &cancel)?;
+    let explained = cancel.scope(|| explain(args, params, &cancel));
+    // A wait that was cut short has the message of its place.
+    explained.map_err(|failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure })
+}
+
+/// Writes the page.
+fn explain(args: &ExplainArgs, params: Params, cancel: &CancelToken) -> Result<(), Failure> {
+    let (source, _) = source::open(&args.source, OpenOptions::default(), args.targets.is_empty(), cancel)?;
     let info = source.info();
     let wanted = args.targets.read(info)?;
-    let span = source::span(source.as_ref(), RangeArgs::default(), wanted.first(), &cancel)?;
+    let span = source::span(source.as_ref(), RangeArgs::default(), wanted.first(), cancel)?;
     let Some((start, bbox)) =
         wanted.within(span, info, " or --init-file FILE")?.first().and_then(|target| target.boxes().next())
     else {
@@ -56,7 +64,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     }
     let span = Span { last: Some(args.frame), ..span };
     let mut replay: Option<Replay> = None;
-    for item in Prefetch::open(source.as_ref(), span, Demand { color: true, ..params.channels().into() }, &cancel)? {
+    for item in Prefetch::open(source.as_ref(), span, Demand { color: true, ..params.channels().into() }, cancel)? {
         let position = item.position;
         let shown = item.picture();
         let frame = match &item.frame {
@@ -76,9 +84,6 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
             }
             Some(replay) => replay.update(&frame),
         }
-    }
-    if cancel.is_cancelled() {
-        return Err(Failure::Interrupted);
     }
     Err(Error::Sequence { path: args.source.clone(), reason: format!("there is no frame {}", args.frame) }.into())
 }

@@ -10,6 +10,8 @@ use signal_hook::flag;
 
 use crate::Error;
 use crate::cancel::CancelToken;
+use crate::pipe;
+use crate::text::shown;
 
 /// Why a subcommand did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +62,7 @@ impl Failure {
 
 /// Prints an error; a closed standard error is ignored.
 pub fn print_error(message: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "error: {message}");
+    let _ = writeln!(std::io::stderr(), "error: {}", shown(&message.to_string()));
 }
 
 impl From<Error> for Failure {
@@ -68,6 +70,7 @@ impl From<Error> for Failure {
         match error {
             error if error.is_broken_pipe() => Self::ReaderGone,
             Error::Cancelled => Self::Interrupted,
+            Error::Io { source, .. } if pipe::is_cancelled(&source) => Self::Interrupted,
             Error::Parameter { name, value, expected } => Self::Usage(format!("--{name} {value}: {expected}")),
             Error::Setting { .. } => Self::Usage(error.to_string()),
             error => Self::Failed(error.to_string()),
@@ -80,6 +83,7 @@ impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::BrokenPipe => Self::ReaderGone,
+            _ if pipe::is_cancelled(&error) => Self::Interrupted,
             _ => Self::Failed(format!("cannot write to the standard output: {error}")),
         }
     }

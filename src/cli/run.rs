@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::export::{Exports, Given, Journal, LostSpan, Run, SourceRecord, StateCounts, Summary, TargetRecord};
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span};
 use crate::run::{Cause, DetectionParams, Halt, Passes, Record, Session, Smoothing, Step, Watch, at_once};
+use crate::text::shown;
 use crate::tracker::{Evidence, Tracker, check_start};
 
 /// The arguments of a run, and what was made of them.
@@ -42,6 +43,8 @@ pub struct RunConfig<'a> {
     /// The boxes of a detector by frame, and how they become targets.
     pub detections: Option<Detections>,
     pub detection_params: DetectionParams,
+    /// The threads that follow several targets, if their number is given.
+    pub pool: Option<Arc<rayon::ThreadPool>>,
     /// Ends the run after the current frame.
     pub cancel: CancelToken,
     /// Ends the run as if the frames had ended.
@@ -97,6 +100,7 @@ impl RunConfig<'_> {
             ended.and(written.map_err(|error| Halt { position: writer.last, path: None, cause: Cause::Watch(error) }));
         let Writer { mut journal, progress, refused, last, .. } = writer;
         let result = match ended {
+            Err(Halt { cause: Cause::Target { error: Error::Cancelled, .. }, .. }) => Err(Failure::Interrupted),
             Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
             Ok(()) if cancel.is_cancelled() => Err(Failure::Interrupted),
             Ok(()) if last == 0 && !self.quit.is_cancelled() => {
@@ -182,6 +186,7 @@ impl RunConfig<'_> {
         session.skip_bad_frames(self.args.skip_bad_frames);
         let comes_later = self.args.commands.is_some() || self.detections.is_some();
         let is_parallel = self.args.jobs.is_none_or(|jobs| jobs > 1);
+        session.use_pool(self.pool.clone());
         session.parallel(is_parallel && (self.targets.len() > 1 || comes_later));
         if comes_later {
             session.expect_detections(self.tracker.clone(), self.detection_params.clone())?;
@@ -478,7 +483,7 @@ impl Progress {
 
     /// Prints a line above the bar.
     pub fn tell(&self, line: &str) {
-        self.bar.suspend(|| drop(writeln!(std::io::stderr(), "{line}")));
+        self.bar.suspend(|| drop(writeln!(std::io::stderr(), "{}", shown(line))));
     }
 
     /// Removes the bar, so that the next output begins on an empty line.

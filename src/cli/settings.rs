@@ -101,7 +101,7 @@ impl SettingsArgs {
         let (preset, mut params) = match &self.config {
             Some(file) => {
                 let wrong = |error: String| Failure::usage(format!("--config {}: {error}", file.display()));
-                let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+                let text = crate::pipe::read_text(file).map_err(|error| wrong(error.to_string()))?;
                 let (text, _) = text.split_once(DETECTIONS_TABLE).unwrap_or((&text, ""));
                 Params::read_toml(text, preset, default).map_err(|error| wrong(error.to_string()))?
             }
@@ -132,7 +132,7 @@ impl SettingsArgs {
         let mut params = DetectionParams::default();
         if let Some(file) = &self.config {
             let wrong = |error: String| Failure::usage(format!("--config {}: {error}", file.display()));
-            let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+            let text = crate::pipe::read_text(file).map_err(|error| wrong(error.to_string()))?;
             if let Some((_, table)) = text.split_once(DETECTIONS_TABLE) {
                 params = toml::from_str(table).map_err(|error| wrong(error.to_string()))?;
                 params.check().map_err(|error| wrong(error.to_string()))?;

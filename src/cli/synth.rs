@@ -11,8 +11,10 @@ use super::outputs::size;
 use super::run::bar;
 use super::settings::pair;
 use crate::Error;
+use crate::pipe;
 use crate::settings::{Field, Setting};
 use crate::synth::{Format, Preset, Scene, SceneParams, write_sequence};
+use crate::text::escaped;
 
 /// Render a labelled sequence: a toy car over textured ground, with exact truth
 ///
@@ -94,6 +96,7 @@ pub fn run(args: &SynthArgs) -> Result<(), Failure> {
     written?;
     let SceneParams { frames, width, height, .. } = scene.params();
     let files = "groundtruth_rect.txt (1-based) and scene.json";
-    writeln!(std::io::stdout(), "{}: {frames} frames of {width}x{height} pixels, {files}", args.out.display())?;
+    let out = escaped(&args.out.to_string_lossy());
+    writeln!(pipe::stdout()?, "{out}: {frames} frames of {width}x{height} pixels, {files}")?;
     Ok(())
 }

@@ -13,6 +13,7 @@ use crate::bbox::BBox;
 use crate::export::{LabelOptions, Labels, TargetRecord};
 use crate::media::annotation::MAX_PIXELS;
 use crate::media::{Info, Span};
+use crate::run::MAX_TARGETS;
 
 /// Boxes that are given.
 #[derive(Debug, Args)]
@@ -100,6 +101,9 @@ impl TargetArgs {
                 }
                 all.wanted.push(target);
             }
+        }
+        if all.typed > MAX_TARGETS {
+            return Err(Failure::usage(format!("--init: there are {} targets, of at most {MAX_TARGETS}", all.typed)));
         }
         all.named |= all.wanted.len() > 1;
         Ok(all)

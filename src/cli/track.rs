@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{ArgAction, Args};
@@ -12,13 +13,17 @@ use super::detections;
 use super::failure::watch_signals;
 use super::outputs::OutputArgs;
 use super::run::{self, Progress, RunConfig};
-use super::settings::{self, SettingsArgs};
+use super::settings::{self, Resolved, SettingsArgs};
 use super::source::{self, RangeArgs};
 use super::targets::TargetArgs;
 use super::view::pick;
 use crate::Tracker;
+use crate::cancel::CancelToken;
 use crate::export::TargetRecord;
 use crate::media::{Demand, Item, Latest, OpenOptions, Prefetch, Truth};
+use crate::pipe;
+use crate::run::DetectionParams;
+use crate::text::escaped;
 
 /// The largest number of threads for `--jobs`.
 pub const MAX_THREADS: u16 = 1024;
@@ -92,7 +97,7 @@ fn seconds(timeout: f64) -> Result<Duration, Failure> {
 }
 
 pub fn run(args: &TrackArgs) -> Result<(), Failure> {
-    let mut resolved = args.settings.resolve(args.preset.as_deref())?;
+    let resolved = args.settings.resolve(args.preset.as_deref())?;
     let detection_params = args.settings.detections()?;
     if args.settings.print_config {
         return settings::print(&resolved, Some(&detection_params));
@@ -104,6 +109,19 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     // Before the frames, or a program that opens the pipe for its commands would wait, and send none.
     let control = args.commands.as_deref().map(control::open).transpose()?;
     let cancel = watch_signals();
+    cancel.scope(|| follow(args, path, control, (resolved, detection_params), &cancel))
+}
+
+/// Tracks until the frames end or `cancel` is cancelled.
+fn follow(
+    args: &TrackArgs,
+    path: &Path,
+    control: Option<control::Input>,
+    (mut resolved, detection_params): (Resolved, DetectionParams),
+    cancel: &CancelToken,
+) -> Result<(), Failure> {
+    // A wait that was cut short has the message of its place.
+    let interrupted = |failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure };
     let options = OpenOptions {
         target: args.target,
         truth: args.truth.clone().map_or(Truth::Beside, Truth::File),
@@ -112,15 +130,15 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     };
     let comes_later = args.commands.is_some() || args.detections.is_some();
     let needs_truth = args.targets.is_empty() && !args.pick && !comes_later;
-    let (source, mut warnings) = source::open(path, options, needs_truth, &cancel)?;
+    let (source, mut warnings) = source::open(path, options, needs_truth, cancel).map_err(interrupted)?;
     let info = source.info();
-    let mut wanted = args.targets.read(info)?;
+    let mut wanted = args.targets.read(info).map_err(interrupted)?;
     wanted.named |= comes_later;
-    let detections = args.detections.as_deref().map(|path| detections::read(path, info)).transpose()?;
+    let detections =
+        args.detections.as_deref().map(|path| detections::read(path, info)).transpose().map_err(interrupted)?;
     resolved = args.targets.settings(args.preset.as_deref(), &args.settings, &wanted)?.unwrap_or(resolved);
     let tracker = Tracker::new(resolved.params.clone())?;
-    let span = source::span(source.as_ref(), args.range, wanted.first(), &cancel);
-    let span = span.map_err(|failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure })?;
+    let span = source::span(source.as_ref(), args.range, wanted.first(), cancel).map_err(interrupted)?;
     if args.latest && (!info.live || wanted.first().is_some_and(|first| first != span.first)) {
         let what = if info.live {
             "a target begins in the first frame or by a command"
@@ -158,7 +176,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let (targets, begun) = match known {
         Some(targets) => (targets, None),
         None => {
-            let (bbox, begun) = pick(&source, span, &resolved.params, &cancel)?;
+            let (bbox, begun) = pick(&source, span, &resolved.params, cancel)?;
             (vec![TargetRecord::new(1, span.first, bbox)], begun)
         }
     };
@@ -170,10 +188,11 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let shown = args.quiet == 0 && (!to_stdout || separate);
     let mut progress = Progress::new(source::expected(info, span), shown, args.quiet < 2);
     warnings.iter().for_each(|warning| progress.warn(warning));
-    if let Some(jobs) = args.jobs {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.into()).build_global();
-        pool.map_err(|error| Failure::failed(format!("--jobs {jobs}: {error}")))?;
-    }
+    let pool = args.jobs.filter(|jobs| *jobs > 1).map(|jobs| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.into()).build();
+        pool.map(Arc::new).map_err(|error| Failure::failed(format!("--jobs {jobs}: {error}")))
+    });
+    let pool = pool.transpose()?;
     let demand = Demand { color: exports.draws(), ..resolved.params.channels().into() };
     let started = Instant::now();
     let quit = cancel.child();
@@ -200,7 +219,8 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         parameters: resolved.params.document(&resolved.preset),
         detections,
         detection_params,
-        cancel,
+        pool,
+        cancel: cancel.clone(),
         quit,
     };
     let frames = Box::new(first.into_iter().chain(frames));
@@ -214,8 +234,8 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
             text += "  see it: --overlay DIR draws the boxes on the frames; keep it: --json FILE\n";
         }
         match to_stdout {
-            true => _ = std::io::stderr().write_all(text.as_bytes()),
-            false => std::io::stdout().write_all(text.as_bytes())?,
+            true => _ = std::io::stderr().write_all(escaped(&text).as_bytes()),
+            false => pipe::stdout()?.write_all(escaped(&text).as_bytes())?,
         }
     }
     Ok(())

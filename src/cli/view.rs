@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::export::{Document, SourceRecord, is_video};
 use crate::media::{Demand, Item, OpenOptions, Prefetch, Sequence, Source, Span, Truth};
 use crate::run::Command;
+use crate::text::escaped;
 use crate::tracker::check_start;
 use crate::view::{self, Address, FrameCache, MAX_CACHE_BYTES, Overview, Setup, View, Work};
 
@@ -75,12 +76,6 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         return settings::print(&args.settings.resolve(args.preset.as_deref())?, None);
     }
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
-    // Each seek decodes on a new thread. With one arena the next thread uses the memory that the last one has freed.
-    // SAFETY: the call only sets a number of the allocator.
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    unsafe {
-        libc::mallopt(libc::M_ARENA_MAX, 1);
-    }
     let cancel = watch_signals();
     let mut clips = clips(given);
     let mut place = Place::default();
@@ -204,18 +199,24 @@ fn serve(
 ) -> Result<Option<usize>, Failure> {
     let mut resolved = args.settings.resolve(args.preset.as_deref())?;
     let options = OpenOptions { lenient: args.skip_bad_frames, ..OpenOptions::default() };
-    let (source, mut warnings) = source::open(given, options, false, cancel)?;
+    // A wait that was cut short has the message of its place.
+    let interrupted = |failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure };
+    let opened = cancel.scope(|| source::open(given, options, false, cancel));
+    let (source, mut warnings) = opened.map_err(interrupted)?;
     let info = source.info();
     let span = source::span(source.as_ref(), args.range, None, cancel)?;
     let (path, size) = (given.to_string_lossy().into_owned(), info.frame_size());
     let (width, height) = size.unwrap_or_default();
     let shown = SourceRecord { width, height, ..SourceRecord::new(path.clone(), info, span) };
     let session = match session_path.filter(|path| path.exists()) {
-        Some(path) => Some(read_session(args, path, &shown, &mut resolved)?),
+        Some(path) => {
+            let read = cancel.scope(|| read_session(args, path, &shown, &mut resolved));
+            Some(read.map_err(interrupted)?)
+        }
         None => None,
     };
     let former = session_path.filter(|_| session.as_ref().is_some_and(|(_, is_anew)| *is_anew));
-    let wanted = args.targets.read(info)?;
+    let wanted = cancel.scope(|| args.targets.read(info)).map_err(interrupted)?;
     resolved = args.targets.settings(args.preset.as_deref(), &args.settings, &wanted)?.unwrap_or(resolved);
     let initial = if wanted.is_empty() { Vec::new() } else { wanted.within(span, info, "")? };
     for (target, (_, bbox)) in initial.iter().flat_map(|target| target.boxes().map(move |given| (target, given))) {
@@ -231,7 +232,7 @@ fn serve(
     let mut err = std::io::stderr();
     warnings.extend(source::warnings(info, span, &wanted, &initial, args.range));
     for warning in warnings.iter().filter(|_| args.quiet == 0) {
-        let _ = writeln!(err, "warning: {warning}");
+        let _ = writeln!(err, "warning: {}", escaped(warning));
     }
     let left = session.as_ref().filter(|(_, is_anew)| !is_anew).and_then(|(session, _)| session.position);
     // Unless another program has written the session meanwhile.
@@ -269,7 +270,7 @@ fn serve(
         let _ = view.command(Command::Play);
     }
     if let Some((at, count)) = place.clip.filter(|_| is_next) {
-        let _ = writeln!(err, "clip {at} of {count}: {}", given.display());
+        let _ = writeln!(err, "clip {at} of {count}: {}", escaped(&given.to_string_lossy()));
     } else {
         let _ = writeln!(err, "view: {}", view.url());
         if let Some(note) = view.url_note() {

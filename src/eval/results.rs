@@ -89,7 +89,7 @@ impl ResultFiles {
                 return Err(wrong(format!("{one} and {other} both match {name}: give the folder of one tracker")));
             }
         };
-        let text = fs::read(path).map_err(|e| Error::io(path, e))?;
+        let text = crate::pipe::read(path).map_err(|e| Error::io(path, e))?;
         let annotations = Annotations::parse(&text, path, sequence.base)?;
         if annotations.targets().len() > 1 {
             return Err(wrong(format!("{} has several targets: give a file of one", path.display())));

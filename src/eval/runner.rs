@@ -234,7 +234,7 @@ impl RunKey {
             return Ok(None);
         }
         let unusable = |reason: &str| format!("{}: {reason}", path.display());
-        let bytes = fs::read(&path).map_err(|error| unusable(&error.to_string()))?;
+        let bytes = crate::pipe::read(&path).map_err(|error| unusable(&error.to_string()))?;
         match serde_json::from_slice::<RunFile>(&bytes) {
             Err(error) => Err(unusable(&error.to_string())),
             Ok(file) if file.schema != SCHEMA => Err(unusable("written by another version")),

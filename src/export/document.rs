@@ -13,7 +13,6 @@ use super::{Form, Layout, Tally, write_all};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, FrameBuf, PixelFormat};
-use crate::media::annotation::read_limited;
 use crate::media::{Info, Item};
 use crate::run::Outcome;
 use crate::tracker::{Estimate, Evidence, State};
@@ -60,7 +59,7 @@ impl Document {
     /// # Errors
     /// A document that cannot be read, is cut off, is of a newer version, or contradicts itself.
     pub(crate) fn read(path: &Path) -> Wrong<Self> {
-        let text = read_limited(path).map_err(|error| error.to_string())?;
+        let text = crate::pipe::read(path).map_err(|error| error.to_string())?;
         Self::from_json(&String::from_utf8_lossy(&text))
     }
 

@@ -15,7 +15,7 @@ use super::lists::{self, List};
 use super::record::{BOX_DIGITS, CLASS, FrameRecord, Given, SourceRecord, TargetRecord, rounded};
 use super::{coco, cvat, label_studio, yolo};
 use crate::bbox::BBox;
-use crate::media::annotation::{MAX_ROWS, is_within_reach, read_limited};
+use crate::media::annotation::{MAX_ROWS, is_within_reach};
 use crate::media::{Info, Span};
 use crate::run::MAX_TARGETS;
 use crate::tracker::State;
@@ -181,7 +181,7 @@ impl Labels {
         if path.is_dir() {
             return of(vec![yolo::read(path)?]);
         }
-        let bytes = read_limited(path).map_err(|error| error.to_string())?;
+        let bytes = crate::pipe::read(path).map_err(|error| error.to_string())?;
         let whole = String::from_utf8(bytes).map_err(|_| "it is not text; unpack a zip file first")?;
         let text = whole.trim_start_matches('\u{feff}').trim();
         match text.chars().next() {

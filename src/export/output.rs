@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::atomic_file::{AtomicFile, parent, real, remove, temporary_beside};
+use crate::atomic_file::{AtomicFile, parent, real, remove, remove_leftovers, temporary_beside};
 use crate::error::{Error, Result};
 use crate::media::INDEX;
+use crate::pipe;
 
 /// A file, or `-` for the standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,13 +107,15 @@ impl Output {
     pub(super) fn create(destination: &Destination) -> Result<Self> {
         let path = destination.0.clone();
         let wrong = |reason: String| Error::Output { path: path.clone(), reason };
+        let io = |source| Error::io(&path, source);
         let to = match fs::metadata(&path) {
-            _ if destination.is_stdout() => To::Stream(Box::new(io::stdout())),
+            _ if destination.is_stdout() => To::Stream(Box::new(pipe::stdout().map_err(io)?)),
             Ok(old) if old.is_dir() => return Err(wrong("it is a folder; name a file".into())),
+            Ok(old) if !old.is_file() => To::Stream(Box::new(pipe::append(&path).map_err(io)?)),
             // Opening for writing finds a read-only file before a rename replaces it.
-            Ok(old) => match OpenOptions::new().append(true).open(&path) {
+            Ok(_) => match OpenOptions::new().append(true).open(&path) {
                 Err(error) => return Err(wrong(error.to_string())),
-                Ok(open) if !old.is_file() || is_open_file(&path) => To::Stream(Box::new(open)),
+                Ok(open) if is_open_file(&path) => To::Stream(Box::new(open)),
                 Ok(_) => To::file(&path)?,
             },
             Err(_) => To::file(&path)?,
@@ -145,7 +148,7 @@ impl Output {
     /// Puts a file in its place; it grows there from now on.
     pub(super) fn publish(&mut self) -> Result<()> {
         self.to = match std::mem::replace(&mut self.to, To::Stream(Box::new(io::sink()))) {
-            To::File(file) => To::Stream(Box::new(file.commit().map_err(|source| Error::io(&self.path, source))?)),
+            To::File(file) => To::Stream(Box::new(file.commit(true).map_err(|source| Error::io(&self.path, source))?)),
             stream @ To::Stream(_) => stream,
         };
         Ok(())
@@ -175,6 +178,7 @@ pub fn write_whole(to: &Destination, bytes: &[u8]) -> Result<()> {
 
 impl To {
     fn file(path: &Path) -> Result<Self> {
+        remove_leftovers(parent(path));
         let wrong = |error: io::Error| Error::Output {
             path: path.into(),
             reason: format!("in the folder {}: {error}", parent(path).display()),
@@ -188,7 +192,8 @@ fn is_open_file(path: &Path) -> bool {
     ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder))
 }
 
-/// A folder that a run puts files into. An index lists them, so that the next run removes them and no other file.
+/// A folder that a run puts files into. An index lists them, so that the next run removes them and no other file: a line is
+/// a name and a [`stamp`], since a name alone may be that of anybody's file.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
@@ -205,9 +210,22 @@ impl Folder {
         let wrong = |error: io::Error| Error::Output { path: path.into(), reason: error.to_string() };
         fs::create_dir_all(path).map_err(wrong)?;
         temporary_beside(&path.join("probe")).map_err(wrong)?;
-        let text = fs::read_to_string(path.join(INDEX)).unwrap_or_default();
-        let is_plain = |name: &&str| Path::new(name).file_name() == Some(name.as_ref());
-        let old = text.lines().filter(is_plain).map(String::from).collect();
+        remove_leftovers(path);
+        let index = path.join(INDEX);
+        let text = match fs::symlink_metadata(&index) {
+            Ok(there) if there.is_file() => pipe::read_text(&index).map_err(|source| Error::io(&index, source))?,
+            Ok(_) => {
+                return Err(Error::Output { path: index, reason: "it is no file of this program: remove it".into() });
+            }
+            Err(_) => String::new(),
+        };
+        let own = |line: &str| {
+            let (name, written) = line.rsplit_once('\t')?;
+            let is_plain = Path::new(name).file_name() == Some(name.as_ref()) && name != INDEX;
+            let there = fs::symlink_metadata(path.join(name)).ok().filter(|there| is_plain && there.is_file())?;
+            (stamp(&there) == written).then(|| name.to_owned())
+        };
+        let old = text.lines().filter_map(own).collect();
         Ok(Self { path: path.into(), names: HashSet::new(), old, index: None })
     }
 
@@ -224,23 +242,52 @@ impl Folder {
         Ok(())
     }
 
-    /// Adds a file to the index and returns its path. The first one removes the files of an earlier run.
+    /// Begins a file and adds it to the index. The first one removes the files of an earlier run.
     ///
     /// # Errors
     /// As [`check`](Self::check); [`Error::Io`].
-    pub(super) fn claim(&mut self, name: &str) -> Result<PathBuf> {
+    pub(super) fn claim(&mut self, name: &str) -> Result<AtomicFile> {
         self.check(name)?;
-        let (path, at) = (self.path.join(name), self.path.join(INDEX));
+        self.clear()?;
+        let path = self.path.join(name);
+        let file = AtomicFile::create(&path).map_err(|source| Error::io(&path, source))?;
+        self.record(name, &file)?;
+        Ok(file)
+    }
+
+    /// Adds an output, which lies in this folder under the name, to the index.
+    ///
+    /// # Errors
+    /// As [`claim`](Self::claim).
+    pub(super) fn adopt(&mut self, name: &str, output: &Output) -> Result<()> {
+        self.check(name)?;
+        self.clear()?;
+        match &output.to {
+            To::File(file) => self.record(name, file),
+            To::Stream(_) => Ok(()),
+        }
+    }
+
+    /// Removes the files of an earlier run.
+    fn clear(&mut self) -> Result<()> {
         for path in self.old.drain().map(|name| self.path.join(name)) {
             remove(&path).map_err(|source| Error::io(&path, source))?;
         }
+        Ok(())
+    }
+
+    fn record(&mut self, name: &str, file: &AtomicFile) -> Result<()> {
+        let at = self.path.join(INDEX);
         let wrong = |source| Error::io(&at, source);
         let index = match &mut self.index {
             Some(index) => index,
-            None => self.index.insert(File::create(&at).map_err(wrong)?),
+            None => {
+                remove(&at).map_err(wrong)?;
+                self.index.insert(File::create_new(&at).map_err(wrong)?)
+            }
         };
-        writeln!(index, "{name}").map_err(wrong)?;
-        Ok(path)
+        let stamp = stamp(&file.file.get_ref().as_file().metadata().map_err(wrong)?);
+        writeln!(index, "{name}\t{stamp}").map_err(wrong)
     }
 
     /// A name for the result of the image file `source`: its name with another `extension`, which is appended if the
@@ -251,6 +298,16 @@ impl Folder {
         let name = format!("{}.{extension}", text(source.file_stem()));
         if self.names.insert(name.clone()) { name } else { format!("{}.{extension}", text(source.file_name())) }
     }
+}
+
+/// What tells a file from a later one of its name: the number that the file system gave it, and when.
+fn stamp(there: &Metadata) -> String {
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(there);
+    #[cfg(not(unix))]
+    let number = 0;
+    let born = there.created().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    format!("{number}.{}", born.unwrap_or_default().as_nanos())
 }
 
 #[cfg(test)]
@@ -325,7 +382,7 @@ mod tests {
         let run = |names: &[&str]| -> Result<()> {
             let mut folder = Folder::create(at)?;
             for name in names {
-                fs::write(folder.claim(name)?, "ours").unwrap();
+                folder.claim(name)?.finish(b"ours")?;
             }
             Ok(())
         };
@@ -337,11 +394,32 @@ mod tests {
         assert_eq!(fs::read_to_string(at.join("mine.png")).unwrap(), "mine");
         run(&[]).unwrap();
         assert_eq!(visible(at), ["2.png", "mine.png"], "a run without files removes nothing");
-        // Names in a modified index do not lead out of the folder.
-        fs::create_dir(at.join("out")).unwrap();
-        fs::write(at.join("out").join(INDEX), "../mine.png\n/mine.png\n..\n").unwrap();
-        Folder::create(&at.join("out")).unwrap().claim("1.png").unwrap();
-        assert_eq!(visible(at), ["2.png", "mine.png", "out"]);
+        // A file that took the place of ours is not ours.
+        fs::remove_file(at.join("2.png")).unwrap();
+        fs::write(at.join("other"), "other").unwrap();
+        fs::rename(at.join("other"), at.join("2.png")).unwrap();
+        assert!(run(&["2.png"]).is_err() && run(&["3.png"]).is_ok());
+        assert_eq!(fs::read_to_string(at.join("2.png")).unwrap(), "other");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn an_index_from_elsewhere_deletes_and_overwrites_nothing() {
+        let parent = tempfile::tempdir().unwrap();
+        let (mine, out) = (parent.path().join("mine.png"), parent.path().join("out"));
+        fs::write(&mine, "mine").unwrap();
+        fs::create_dir(&out).unwrap();
+        fs::write(out.join("1.png"), "mine").unwrap();
+        let stamp = stamp(&fs::metadata(&mine).unwrap());
+        fs::write(out.join(INDEX), format!("../mine.png\t{stamp}\n1.png\n1.png\t{stamp}\n")).unwrap();
+        let mut folder = Folder::create(&out).unwrap();
+        assert!(folder.claim("1.png").is_err());
+        folder.claim("2.png").unwrap().finish(b"ours").unwrap();
+        assert_eq!(visible(&out), ["1.png", "2.png"]);
+        fs::remove_file(out.join(INDEX)).unwrap();
+        std::os::unix::fs::symlink(&mine, out.join(INDEX)).unwrap();
+        assert!(Folder::create(&out).is_err());
+        assert_eq!(fs::read_to_string(mine).unwrap(), "mine");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::effects::{CROP_REACH, Crop, Hidden, Veil, hide};
 use super::output::{Folder, is_video};
 use super::overlay_video::VideoEncoder;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary, TargetRecord};
-use crate::atomic_file;
+use crate::atomic_file::AtomicFile;
 use crate::bbox::BBox;
 use crate::cancel::{lock, spawn};
 use crate::encode::{self, in_color};
@@ -116,12 +116,12 @@ impl Overlays {
         Ok(())
     }
 
-    /// The name of the picture of a frame; empty for a video.
-    fn file(&mut self, file: &str) -> Result<PathBuf> {
-        let Some(folder) = &mut self.folder else { return Ok(PathBuf::new()) };
+    /// The picture of a frame, to be written; none for a video.
+    fn file(&mut self, file: &str) -> Result<Option<AtomicFile>> {
+        let Some(folder) = &mut self.folder else { return Ok(None) };
         let extension = Path::new(file).extension().and_then(|extension| extension.to_str());
         let name = folder.name_for(file, extension.filter(|extension| is_jpeg(extension)).unwrap_or("png"));
-        folder.claim(&name)
+        folder.claim(&name).map(Some)
     }
 }
 
@@ -485,7 +485,7 @@ impl Trails {
 #[derive(Debug)]
 struct Job {
     painting: Painting,
-    file: PathBuf,
+    file: Option<AtomicFile>,
     time: Option<f64>,
 }
 
@@ -538,7 +538,7 @@ fn draw_all(jobs: &Mutex<Receiver<Job>>, font: &FontRef<'_>, mut sink: Sink) -> 
     while let Some(Job { mut painting, file, time }) = next() {
         painting.paint(font);
         match &mut sink {
-            Sink::Files => write_picture(&painting.picture, &file)?,
+            Sink::Files => file.map_or(Ok(()), |file| write_picture(&painting.picture, file))?,
             Sink::Video(video) => video.write(painting.picture, time)?,
         }
     }
@@ -549,14 +549,14 @@ fn draw_all(jobs: &Mutex<Receiver<Job>>, font: &FontRef<'_>, mut sink: Sink) -> 
 }
 
 /// Writes a picture in the format of its file's ending.
-fn write_picture(picture: &RgbImage, path: &Path) -> Result<()> {
-    let is_jpeg = path.extension().and_then(|extension| extension.to_str()).is_some_and(is_jpeg);
+fn write_picture(picture: &RgbImage, file: AtomicFile) -> Result<()> {
+    let is_jpeg = file.target().extension().and_then(|extension| extension.to_str()).is_some_and(is_jpeg);
     // A JPEG has no room for longer sides; such a picture becomes a PNG.
     let jpeg = Frame::try_from(picture).ok().filter(|_| is_jpeg);
     let jpeg = jpeg.and_then(|frame| encode::jpeg(&frame, QUALITY, false).ok());
     let png = || encode::png(picture, picture.dimensions(), ExtendedColorType::Rgb8);
-    let bytes = jpeg.map_or_else(png, Ok).map_err(|source| Error::io(path, source))?;
-    atomic_file::write(path, &bytes)
+    let bytes = jpeg.map_or_else(png, Ok).map_err(|source| Error::io(file.target(), source))?;
+    file.finish(&bytes)
 }
 
 #[cfg(test)]

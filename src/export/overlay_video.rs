@@ -4,15 +4,18 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
+use std::time::{Duration, Instant};
 
 use image::RgbImage;
 use tempfile::NamedTempFile;
 
 use super::OverlayOptions;
 use super::output::Output;
+use crate::cancel;
 use crate::error::{Error, Result};
 use crate::ffmpeg;
+use crate::pipe::Patient;
 
 /// Frames per second of a video whose source has no rate.
 const DEFAULT_RATE: f64 = 25.0;
@@ -20,6 +23,8 @@ const DEFAULT_RATE: f64 = 25.0;
 const MAX_LATE: usize = 2;
 /// Maximum repetitions of a picture in a pause.
 const MAX_REPEATS: usize = 10_000;
+/// How long ffmpeg may do nothing once the run is cancelled.
+const GRACE: Duration = Duration::from_secs(1);
 /// Lines of ffmpeg's log in an error.
 const LOG_LINES: usize = 3;
 
@@ -61,6 +66,7 @@ fn format(path: &Path) -> (&'static str, &'static [&'static str], bool) {
 /// A running ffmpeg and its log; killed when dropped.
 struct Process {
     child: Child,
+    stdin: Option<Patient<ChildStdin>>,
     log: NamedTempFile,
 }
 
@@ -135,7 +141,7 @@ impl VideoEncoder {
         let small = RgbImage::new(16, 16);
         let mut process = self.start(small.dimensions(), 0.0)?;
         // If it cannot be written, ffmpeg says why.
-        let _ = process.child.stdin.as_mut().map(|stdin| stdin.write_all(&small));
+        let _ = process.stdin.as_mut().map(|stdin| stdin.write_all(&small));
         self.process = Some(process);
         self.end()
     }
@@ -155,7 +161,7 @@ impl VideoEncoder {
             return Ok(());
         }
         let repeats = due.saturating_sub(self.written).min(MAX_REPEATS);
-        let Some(stdin) = self.process.as_mut().and_then(|process| process.child.stdin.as_mut()) else { return Ok(()) };
+        let Some(stdin) = self.process.as_mut().and_then(|process| process.stdin.as_mut()) else { return Ok(()) };
         let mut written = (0..repeats).try_for_each(|_| stdin.write_all(&self.last));
         written = written.and_then(|()| stdin.write_all(&picture));
         self.written += repeats + 1;
@@ -191,14 +197,25 @@ impl VideoEncoder {
         }
         command.args(["-f", format]).args(self.output.temporary_path());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::from(stderr));
-        Ok(Process { child: ffmpeg::start(command, self.output.path())?, log })
+        let mut child = ffmpeg::start(command, self.output.path())?;
+        let stdin = child.stdin.take().map(Patient::child).transpose().map_err(|source| Error::io("ffmpeg", source))?;
+        Ok(Process { child, stdin, log })
     }
 
     /// Ends ffmpeg; returns why it failed, if it did.
     fn end(&mut self) -> Result<Option<String>> {
         let Some(mut process) = self.process.take() else { return Ok(None) };
-        drop(process.child.stdin.take());
-        let status = process.child.wait().map_err(|source| Error::io("ffmpeg", source))?;
+        let mut watched = (String::new(), Instant::now());
+        drop(process.stdin.take());
+        let status = loop {
+            let exited = process.child.try_wait().map_err(|source| Error::io("ffmpeg", source))?;
+            let Some(status) = exited else {
+                self.check_work(&process, &mut watched)?;
+                std::thread::sleep(Duration::from_millis(2));
+                continue;
+            };
+            break status;
+        };
         let log = fs::read(process.log.path()).map_err(|source| Error::io(process.log.path(), source))?;
         let log = String::from_utf8_lossy(&log);
         // ffmpeg succeeds even if the end of the file does not fit on the disk.
@@ -208,6 +225,19 @@ impl VideoEncoder {
         let lines: Vec<_> = log.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let last = lines[lines.len().saturating_sub(LOG_LINES)..].join("; ");
         Ok(Some(if last.is_empty() { status.to_string() } else { last }))
+    }
+
+    /// [`Error::Cancelled`] if the run is cancelled and ffmpeg has neither computed nor written for a while: it is stopped.
+    fn check_work(&self, process: &Process, (state, since): &mut (String, Instant)) -> Result<()> {
+        let Err(cancelled) = cancel::check() else { return Ok(()) };
+        let length = self.output.temporary_path().and_then(|path| fs::metadata(path).ok()).map(|there| there.len());
+        // On Linux its times are in it.
+        let times = fs::read_to_string(format!("/proc/{}/stat", process.child.id())).unwrap_or_default();
+        let now = format!("{times} {length:?}");
+        if *state != now {
+            (*state, *since) = (now, Instant::now());
+        }
+        if since.elapsed() > GRACE { Err(cancelled) } else { Ok(()) }
     }
 
     fn failure(&self, reason: &str) -> Error {

@@ -9,7 +9,6 @@ use super::drawing::{heat_map, peak};
 use super::output::{Folder, Output};
 use super::record::rounded;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
-use crate::atomic_file;
 use crate::encode;
 use crate::error::{Error, Result};
 use crate::text::csv_line;
@@ -57,12 +56,11 @@ impl ResponseMaps {
         let map = response.centered();
         let ending = record.id.map_or("npy".into(), |id| format!("{id}.npy"));
         row[2] = self.folder.name_for(&record.file, &ending);
-        let path = self.folder.claim(&row[2])?;
-        atomic_file::write(&path, &npy(map.view()))?;
-        let path = self.folder.claim(&Path::new(&row[2]).with_extension("png").to_string_lossy())?;
+        self.folder.claim(&row[2])?.finish(&npy(map.view()))?;
+        let name = Path::new(&row[2]).with_extension("png").to_string_lossy().into_owned();
         let picture = heat_map(map.view());
         let picture = encode::png(&picture, picture.dimensions(), ExtendedColorType::Rgb8);
-        atomic_file::write(&path, &picture.map_err(|source| Error::io(&path, source))?)?;
+        self.folder.claim(&name)?.finish(&picture.map_err(|source| Error::io(&name, source))?)?;
 
         let (x, y) = response.origin();
         let number = |value: f64| if value.is_finite() { rounded(value, 6).to_string() } else { String::new() };
@@ -88,7 +86,7 @@ impl Exporter for ResponseMaps {
     }
 
     fn finish(mut self: Box<Self>, _: &Run, _: &Summary) -> Result<()> {
-        self.folder.claim(GEOMETRY)?;
+        self.folder.adopt(GEOMETRY, &self.geometry)?;
         self.geometry.finish()
     }
 }

@@ -11,11 +11,10 @@ use super::labels::{By, Clip, Label, NO_IDS, Picture, Wrong};
 use super::output::Folder;
 use super::record::{Run, rounded};
 use super::{Exporter, FrameRecord, FrameResult, Summary};
-use crate::atomic_file;
 use crate::bbox::BBox;
 use crate::encode;
 use crate::error::{Error, Result};
-use crate::media::annotation::{MAX_ROWS, read_limited};
+use crate::media::annotation::MAX_ROWS;
 use crate::text::{csv_line, unquoted};
 use crate::tracker::State;
 
@@ -86,7 +85,7 @@ impl Exporter for Yolo {
             self.tracks += &csv_line(&[&*stem, &index, &id, &given, &label]);
             text += &(label + "\n");
         }
-        atomic_file::write(&self.labels.claim(&name)?, text.as_bytes())
+        self.labels.claim(&name)?.finish(text.as_bytes())
     }
 
     fn finish(mut self: Box<Self>, run: &Run, _: &Summary) -> Result<()> {
@@ -96,7 +95,7 @@ impl Exporter for Yolo {
         (0..).zip(&classes).for_each(|(place, class)| data += &format!("  {place}: {}\n", json!(class)));
         let list = classes.iter().map(|class| class.replace(['\r', '\n'], " ") + "\n").collect();
         for (name, text) in FILES.into_iter().zip([data, list, std::mem::take(&mut self.tracks)]) {
-            atomic_file::write(&self.folder.claim(name)?, text.as_bytes())?;
+            self.folder.claim(name)?.finish(text.as_bytes())?;
         }
         Ok(())
     }
@@ -222,7 +221,7 @@ fn read_files(folder: &Path) -> Wrong<Files> {
     for path in paths {
         let name = path.strip_prefix(&place).unwrap_or(&path).with_extension("").to_string_lossy().into_owned();
         let wrong = |reason: String| format!("{name}.txt: {reason}");
-        let text = read_limited(&path).map_err(|error| wrong(error.to_string()))?;
+        let text = crate::pipe::read(&path).map_err(|error| wrong(error.to_string()))?;
         let text = String::from_utf8(text).map_err(|_| wrong("it is not text".into()))?;
         let lines = text.lines().filter(|row| !row.trim().is_empty()).map(Line::parse);
         let lines = lines.collect::<Wrong<Vec<_>>>().map_err(wrong)?;
@@ -240,7 +239,7 @@ fn read_files(folder: &Path) -> Wrong<Files> {
 
 /// The names of classes by their numbers.
 fn classes(folder: &Path) -> BTreeMap<u32, Rc<str>> {
-    let read = |name: &str| String::from_utf8(read_limited(&folder.join(name)).ok()?).ok();
+    let read = |name: &str| String::from_utf8(crate::pipe::read(&folder.join(name)).ok()?).ok();
     match read("classes.txt").or_else(|| read("obj.names")) {
         Some(list) => (0..).zip(list.lines().map(Rc::from)).collect(),
         None => {
@@ -255,7 +254,7 @@ fn classes(folder: &Path) -> BTreeMap<u32, Rc<str>> {
 pub(super) fn read(folder: &Path) -> Wrong<Clip> {
     let classes = classes(folder);
     let (files, polygons) = read_files(folder)?;
-    let text = match read_limited(&folder.join(TRACKS)) {
+    let text = match crate::pipe::read(&folder.join(TRACKS)) {
         Ok(bytes) => String::from_utf8(bytes).map_err(|_| format!("{TRACKS}: it is not text"))?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(format!("{TRACKS}: {error}")),
@@ -379,12 +378,13 @@ impl Exporter for Frames {
 
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
         let Some(pixels) = &frame.pixels else { return Ok(()) };
-        let path = self.0.claim(&frame.picture_name())?;
+        let name = frame.picture_name();
+        let file = self.0.claim(&name)?;
         let bytes = match frame.path {
             Some(file) => fs::read(file),
             None => encode::jpeg(pixels, QUALITY, false),
         };
-        atomic_file::write(&path, &bytes.map_err(|source| Error::io(&path, source))?)
+        file.finish(&bytes.map_err(|source| Error::io(&name, source))?)
     }
 
     fn finish(self: Box<Self>, _: &Run, _: &Summary) -> Result<()> {

@@ -9,7 +9,6 @@
 //! Any separator is read; any other count of numbers is an error, and so is a comma that may be the decimal point. This
 //! file alone knows 1-based coordinates: a [`BBox`] is 0-based, a file has its [`Base`].
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::bbox::BBox;
@@ -17,9 +16,6 @@ use crate::error::{Error, Result};
 
 /// Maximum rows of a file, and the highest frame number of MOT: nine hours of video.
 pub(crate) const MAX_ROWS: usize = 1_000_000;
-
-/// Maximum bytes of a file of text: boxes, labels, sessions.
-const MAX_MEGABYTES: u64 = 64;
 
 /// Maximum distance of a box from the frame's corner, and of its sides, in pixels.
 pub(crate) const MAX_PIXELS: f64 = 1e6;
@@ -99,19 +95,6 @@ impl Row {
     }
 }
 
-/// Reads a file of at most 64 MB; a device or a pipe that never ends is read no further.
-///
-/// # Errors
-/// Those of the file, and a file that is larger.
-pub(crate) fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take((MAX_MEGABYTES << 20) + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_MEGABYTES << 20 {
-        return Err(std::io::Error::other(format!("it is larger than {MAX_MEGABYTES} MB, the most that is read")));
-    }
-    Ok(bytes)
-}
-
 /// Whether all numbers of a box are within a million pixels.
 pub(crate) fn is_within_reach(bbox: &BBox) -> bool {
     <[f64; 4]>::from(*bbox).iter().all(|number| number.abs() <= MAX_PIXELS)
@@ -134,7 +117,7 @@ impl Annotations {
     /// [`Error::Io`] when it cannot be read, else as [`Annotations::parse`].
     pub fn read(path: impl AsRef<Path>, base: Base) -> Result<Self> {
         let path = path.as_ref();
-        let bytes = read_limited(path).map_err(|source| Error::io(path, source))?;
+        let bytes = crate::pipe::read(path).map_err(|source| Error::io(path, source))?;
         Self::parse(&bytes, path, base)
     }
 

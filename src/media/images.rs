@@ -189,11 +189,13 @@ pub(super) fn encoded(path: &Path) -> Result<Encoded> {
 fn read(path: &Path, bytes: &mut Vec<u8>) -> Result<()> {
     let io = |source| Error::io(path, source);
     let wrong = |reason: String| Error::Decode { path: path.to_path_buf(), reason };
-    let mut file = File::open(path).map_err(io)?;
-    let metadata = file.metadata().map_err(io)?;
-    if metadata.is_dir() {
-        return Err(wrong("this is a folder".into()));
+    // Opening a pipe would wait for its writer.
+    let metadata = std::fs::metadata(path).map_err(io)?;
+    if !metadata.is_file() {
+        let what = if metadata.is_dir() { "a folder" } else { "a pipe or a device, not a file" };
+        return Err(wrong(format!("this is {what}")));
     }
+    let mut file = File::open(path).map_err(io)?;
     if metadata.len() > MAX_FILE_BYTES {
         return Err(wrong(format!("the file has {} bytes, more than {MAX_FILE_BYTES}", metadata.len())));
     }

@@ -1,5 +1,6 @@
 //! A source of frames, and its frames read ahead: other threads decode the next ones while the current one is tracked.
 
+use std::any::Any;
 use std::num::NonZero;
 use std::panic::resume_unwind;
 #[cfg(feature = "cli")]
@@ -288,12 +289,14 @@ pub enum Wait<T = Item> {
 /// Decodes the frames of a source on other threads and holds a few of them ready, in order.
 ///
 /// The iterator ends when it is cancelled. Dropping it cancels the stream; a thread that waits for a pipe is left
-/// behind. A panic of the stream is resumed in the consumer, after the frames before it.
+/// behind. A panic of the stream is the error of its last item, after the frames before it.
 #[derive(Debug)]
 pub struct Prefetch {
     /// Frame `n` comes from thread `n % threads`.
     frames: Vec<Receiver<Item>>,
     next: usize,
+    /// Position of the last frame.
+    position: usize,
     threads: Vec<JoinHandle<()>>,
     cancel: CancelToken,
     /// How long to wait for them.
@@ -331,7 +334,8 @@ impl Prefetch {
     /// Starts a thread for each of `streams`, which take turns.
     fn start(streams: Vec<Stream>, depth: usize, cancel: CancelToken) -> Result<Self> {
         let depth = (depth / streams.len()).max(1);
-        let mut prefetch = Self { frames: Vec::new(), next: 0, threads: Vec::new(), cancel, grace: SHUTDOWN_GRACE };
+        let mut prefetch =
+            Self { frames: Vec::new(), next: 0, position: 0, threads: Vec::new(), cancel, grace: SHUTDOWN_GRACE };
         for stream in streams {
             let (sender, frames) = sync_channel(depth);
             prefetch.frames.push(frames);
@@ -349,20 +353,16 @@ impl Prefetch {
     }
 
     /// Waits up to `timeout` for the next frame.
-    ///
-    /// # Panics
-    /// Resumes a panic of the stream.
     pub fn next_within(&mut self, timeout: Duration) -> Wait {
         let Some(frames) = self.frames.get(self.next % self.frames.len().max(1)) else { return Wait::End };
         match frames.recv_timeout(timeout) {
             Ok(item) => {
-                self.next += 1;
+                (self.next, self.position) = (self.next + 1, item.position);
                 Wait::Item(item)
             }
             Err(RecvTimeoutError::Timeout) => Wait::NotYet,
             Err(RecvTimeoutError::Disconnected) => {
-                self.end_threads().unwrap_or_else(|panic| resume_unwind(panic));
-                Wait::End
+                self.end_threads().map_or_else(|panic| Wait::Item(panicked(self.position + 1, &*panic)), |()| Wait::End)
             }
         }
     }
@@ -374,6 +374,13 @@ impl Prefetch {
         let latest = Instant::now() + self.grace;
         self.threads.drain(..).try_for_each(|thread| if has_ended(&thread, latest) { thread.join() } else { Ok(()) })
     }
+}
+
+/// The item in place of one whose decoder panicked. None follows.
+fn panicked(position: usize, panic: &(dyn Any + Send)) -> Item {
+    let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    let reason = format!("it panicked: {}", said.unwrap_or("no message"));
+    Item::numbered(position, None, Err(Error::Sequence { path: "decoder".into(), reason }), 0.0)
 }
 
 /// Waits for a thread until `latest`; returns whether it has ended.
@@ -410,6 +417,8 @@ struct Slot {
     newest: Option<Item>,
     /// Whether there was a first frame.
     begun: bool,
+    /// Position of the newest frame so far.
+    position: usize,
     ended: bool,
 }
 
@@ -434,10 +443,11 @@ impl Latest {
         let read = move || {
             let all = std::panic::AssertUnwindSafe(|| {
                 for item in stream.take_while(|_| !stop.is_cancelled()) {
+                    let position = item.position;
                     let mut item = Some(item);
                     put(&mut |slot| {
                         let place = if slot.begun { &mut slot.newest } else { &mut slot.first };
-                        (*place, slot.begun) = (item.take(), true);
+                        (*place, slot.begun, slot.position) = (item.take(), true, position);
                     });
                 }
             });
@@ -461,10 +471,10 @@ impl Iterator for Latest {
                 _ if self.cancel.is_cancelled() => return None,
                 Some(item) => return Some(item),
                 None if slot.ended => {
+                    let position = slot.position + 1;
                     drop(slot);
                     let ended = self.thread.take().map_or(Ok(()), JoinHandle::join);
-                    ended.unwrap_or_else(|panic| resume_unwind(panic));
-                    return None;
+                    return ended.err().map(|panic| panicked(position, &*panic));
                 }
                 None => slot = self.shared.1.wait_timeout(slot, POLL).unwrap_or_else(PoisonError::into_inner).0,
             }
@@ -508,7 +518,6 @@ impl Drop for Prefetch {
 mod tests {
     use super::*;
     use crate::frame::{FrameBuf, PixelFormat};
-    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -583,7 +592,8 @@ mod tests {
         assert!(positions.is_sorted() && positions.len() < 20 && ends == (Some(&1), Some(&30)), "{positions:?}");
         let panics = (1..=5).map(|position| if position < 3 { black(position) } else { panic!("the driver") });
         let mut latest = Latest::start(Box::new(panics), CancelToken::default()).unwrap();
-        assert!(catch_unwind(AssertUnwindSafe(|| latest.by_ref().count())).is_err());
+        let last = latest.by_ref().last().unwrap();
+        assert!(last.frame.unwrap_err().to_string().contains("the driver"));
         // Frames that come at once before a pause.
         let cancel = CancelToken::default();
         let waits = cancel.clone();
@@ -606,15 +616,16 @@ mod tests {
     }
 
     #[test]
-    fn resumes_a_panic_after_the_frames_before_it() {
+    fn a_panic_is_an_error_after_the_frames_before_it() {
         let stream = (1..=5).map(|position| {
             assert!(position < 3, "the camera's driver");
             black(position)
         });
         let mut frames = start(vec![Box::new(stream)]);
         assert_eq!(frames.by_ref().take(2).count(), 2);
-        let panic = catch_unwind(AssertUnwindSafe(|| frames.next())).unwrap_err();
-        assert_eq!(*panic.downcast_ref::<&str>().unwrap(), "the camera's driver");
+        let last = frames.next().unwrap();
+        assert_eq!(last.position, 3);
+        assert!(last.frame.unwrap_err().to_string().contains("the camera's driver"));
         assert!(frames.next().is_none());
     }
 }

@@ -11,7 +11,10 @@ use crate::bbox::BBox;
 /// The version of the commands.
 const VERSION: u64 = 1;
 
-/// Maximum targets at a time.
+/// The highest frame that a command may name: more than a year of video.
+const MAX_FRAME: u64 = 1_000_000_000;
+
+/// Maximum targets at a time, for every door: flags, labels, sessions, commands and pages.
 pub const MAX_TARGETS: usize = 100;
 
 /// Maximum characters of a name and of a class.
@@ -208,6 +211,7 @@ impl Request {
         let tag = fields.remove("tag").unwrap_or_default();
         let word = fields.entry("do").or_insert("give".into()).as_str().unwrap_or_default().to_owned();
         let count = fields.get("boxes").and_then(Value::as_array).map_or(0, Vec::len);
+        let far = fields.get("position").filter(|it| it.as_u64().is_some_and(|it| it > MAX_FRAME)).cloned();
         let command = match fields.remove("version").filter(|version| *version != VERSION) {
             Some(version) => {
                 Err(format!("commands of version {version} are not known, only those of version {VERSION}"))
@@ -215,7 +219,10 @@ impl Request {
             None if count > MAX_DETECTIONS => {
                 Err(format!("{count} boxes are more than {MAX_DETECTIONS}, the most of a frame"))
             }
-            None => serde_json::from_value(fields.into()).map_err(wrong),
+            None => match far {
+                Some(position) => Err(format!("no source has a frame {position}: at most {MAX_FRAME}")),
+                None => serde_json::from_value(fields.into()).map_err(wrong),
+            },
         };
         Self { word, tag, command }
     }
@@ -273,6 +280,7 @@ mod tests {
             (r#"{"do":"add"}"#, "missing field `bbox`"),
             (r#"{"do":"end"}"#, "missing field `target`"),
             (r#"{"do":"quit","version":2}"#, "version 2"),
+            (r#"{"do":"end","target":1,"position":18446744073709551615}"#, "frame 18446744073709551615"),
             (r#"{"target":-1,"box":[1,2,3,4]}"#, "`-1`"),
             (r#"{"target":1,"box":[1,2,3]}"#, "invalid length"),
             (r#"{"target":1,"box":[1,2,3,4],"color":3}"#, "unknown field `color`"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 #[cfg(feature = "files")]
 use std::path::{Path, PathBuf};
-#[cfg(feature = "files")]
+#[cfg(feature = "parallel")]
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,8 @@ use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
 use super::detections::{Detector, Life};
 use crate::bbox::BBox;
+#[cfg(feature = "parallel")]
+use crate::cancel::Scopes;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 #[cfg(feature = "files")]
@@ -84,6 +86,8 @@ pub struct Session<F> {
     skip_bad_frames: bool,
     pub(super) parallel: bool,
     pub(super) detector: Option<Box<Detector<F>>>,
+    #[cfg(feature = "parallel")]
+    pool: Option<Arc<rayon::ThreadPool>>,
 }
 
 /// The result for one target in one frame.
@@ -109,6 +113,8 @@ impl<F> Default for Session<F> {
             skip_bad_frames: false,
             parallel: false,
             detector: None,
+            #[cfg(feature = "parallel")]
+            pool: None,
         }
     }
 }
@@ -202,6 +208,12 @@ impl<F: Follower> Session<F> {
         self.parallel = on;
     }
 
+    /// Follows targets on these threads in place of those of the whole process.
+    #[cfg(feature = "cli")]
+    pub(crate) fn use_pool(&mut self, pool: Option<Arc<rayon::ThreadPool>>) {
+        self.pool = pool;
+    }
+
     /// The follower of a target that has not ended.
     pub fn follower(&self, target: usize) -> Option<&F> {
         self.targets.get(&target).map(|target| &target.follower)
@@ -251,7 +263,15 @@ impl<F: Follower> Session<F> {
         let feed = |(&id, target): (&usize, &mut Target<F>)| (id, target.feed(position, &frame));
         let answers: Vec<_> = match several {
             #[cfg(feature = "parallel")]
-            true => self.targets.par_iter_mut().map(feed).collect(),
+            true => {
+                let scopes = Scopes::here();
+                let each = |target: (&usize, &mut Target<F>)| scopes.enter(|| feed(target));
+                let mut all = || self.targets.par_iter_mut().map(each).collect();
+                match &self.pool {
+                    Some(pool) => pool.install(all),
+                    None => all(),
+                }
+            }
             _ => self.targets.iter_mut().map(feed).collect(),
         };
         let mut failed = None;

@@ -11,6 +11,9 @@ use crate::frame::Frame;
 /// A bounded search area can hold so many pixels of the frame at most.
 const MAX_AREA: f64 = (1 << 28) as f64;
 
+/// A side of a box has this multiple of the frame's longer side at most.
+const MAX_SIDES: f64 = 16.0;
+
 /// Feature values below this are rounding and nothing else.
 const BLANK: f32 = 1e-6;
 
@@ -220,7 +223,8 @@ pub(super) fn check_box((width, height): (usize, usize), bbox: BBox) -> Result<(
     if bbox.w < 1.0 || bbox.h < 1.0 {
         return refuse("it is smaller than a pixel".into());
     }
-    if bbox.area() > MAX_AREA {
+    let longest = MAX_SIDES * width.max(height) as f64;
+    if bbox.area() > MAX_AREA || bbox.w.max(bbox.h) > longest {
         return refuse(format!("it is far larger than the frame of {width}x{height} pixels"));
     }
     if bbox.visible_share(width, height) <= 0.0 {

@@ -19,6 +19,8 @@ mod lifecycle;
 mod localizer;
 #[cfg(feature = "neural")]
 mod network;
+#[cfg(feature = "neural")]
+mod network_check;
 mod params;
 mod presets;
 mod redetection;
@@ -69,6 +71,12 @@ pub fn too_small(bbox: &BBox) -> Option<String> {
 /// [`Error::Box`](crate::Error::Box) with the reason why not.
 pub fn check_start(size: (usize, usize), bbox: BBox) -> Result<()> {
     localizer::check_box(size, bbox)
+}
+
+/// Whether the networks of a folder can be used.
+#[cfg(all(feature = "neural", feature = "cli"))]
+pub(crate) fn loads_networks(folder: &std::path::Path) -> bool {
+    network::Networks::load(folder).is_ok()
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use rten_onnx::protobuf::{DecodeMessage, ErrorKind, OwnedValues, ProtobufError, 
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView};
 
+use super::network_check::{Walk, check_nesting};
 use crate::cancel::lock;
 use crate::error::{Error, Result};
 use crate::settings::{Setting, choice, settings};
@@ -51,7 +52,7 @@ choice! {
     }
 }
 
-type Problem = Box<dyn std::error::Error + Send + Sync>;
+pub(super) type Problem = Box<dyn std::error::Error + Send + Sync>;
 
 /// Features of a picture, `[1][channel][row][column]`.
 pub type Map = NdTensor<f32, 4>;
@@ -60,13 +61,23 @@ pub type Map = NdTensor<f32, 4>;
 pub struct Networks {
     folder: PathBuf,
     pub recipe: Recipe,
-    backbone: Network,
+    backbone: Backbone,
     head: Network,
-    /// Whether the backbone takes pictures of the search area's size only.
-    fixed: bool,
     /// Cells of a side of the head's answer.
     side: usize,
 }
+
+/// The network that makes features.
+struct Backbone {
+    path: PathBuf,
+    network: Network,
+    recipe: Recipe,
+    /// Whether it takes pictures of the search area's size only.
+    fixed: bool,
+}
+
+/// The inputs by which a network is tried before it is run as a whole, given the model as its file has it.
+type Inputs<'a> = dyn Fn(&Model) -> std::result::Result<Vec<Vec<Map>>, Problem> + Sync + 'a;
 
 /// What the head says of a search area.
 pub struct Answer {
@@ -83,32 +94,59 @@ impl Networks {
     /// # Errors
     /// [`Error::Network`] for a file that is missing, damaged, too large, or no network of this kind.
     pub fn load(folder: &Path) -> Result<Arc<Self>> {
-        static LOADED: Mutex<Vec<Weak<Networks>>> = Mutex::new(Vec::new());
-        let mut loaded = lock(&LOADED);
-        loaded.retain(|networks| networks.strong_count() > 0);
-        if let Some(networks) = loaded.iter().filter_map(Weak::upgrade).find(|networks| networks.folder == folder) {
+        type Place = Arc<Mutex<Weak<Networks>>>;
+        static LOADED: Mutex<Vec<(PathBuf, Place)>> = Mutex::new(Vec::new());
+        let place = {
+            let mut loaded = lock(&LOADED);
+            loaded.retain(|(_, place)| Arc::strong_count(place) > 1 || lock(place).strong_count() > 0);
+            match loaded.iter().find(|(known, _)| known == folder) {
+                Some((_, place)) => Arc::clone(place),
+                None => {
+                    loaded.push((folder.to_owned(), Place::default()));
+                    loaded.last().map(|(_, place)| Arc::clone(place)).unwrap_or_default()
+                }
+            }
+        };
+        // Those of other folders are loaded meanwhile.
+        let mut place = lock(&place);
+        if let Some(networks) = place.upgrade() {
             return Ok(networks);
         }
         let networks = Arc::new(Self::read(folder)?);
-        loaded.push(Arc::downgrade(&networks));
+        *place = Arc::downgrade(&networks);
         Ok(networks)
     }
 
     fn read(folder: &Path) -> Result<Self> {
-        let file = |name: &str| {
+        let file = |name: &str, inputs: &Inputs<'_>| {
             let path = folder.join(name);
-            let length = std::fs::metadata(&path).map_err(|source| Error::io(&path, source))?.len();
-            if length > MAX_BYTES {
-                let reason = format!("{} MB are too large for a tracking network", length >> 20);
+            let there = std::fs::metadata(&path).map_err(|source| Error::io(&path, source))?;
+            if there.len() > MAX_BYTES || !there.is_file() {
+                let reason = format!("{} MB: a tracking network is a file of at most 256 MB", there.len() >> 20);
                 return Err(Error::Network { path, reason });
             }
-            on_own_thread(|| Network::load(&path)).map_err(|error| Error::Network { path, reason: error.to_string() })
+            let pool = pool();
+            let refuse = |error: Problem| Error::Network { path: path.clone(), reason: error.to_string() };
+            on_own_thread(|| Network::load(&path, inputs, &pool)).map_err(refuse)
         };
-        let (backbone, head) = (file("backbone.onnx")?, file("head.onnx")?);
         let recipe = read_recipe(&folder.join("siamese.toml"))?;
-        let height = backbone.model.input_shape(0).and_then(|shape| shape.get(2).cloned());
-        let fixed = matches!(height, Some(Dimension::Fixed(side)) if side == recipe.search);
-        let mut networks = Self { folder: folder.to_owned(), recipe, backbone, head, fixed, side: 0 };
+        let black = |side: usize| Map::zeros([1, 3, side, side]);
+        let is_fixed = |model: &Model| {
+            let height = model.input_shape(0).and_then(|shape| shape.get(2).cloned());
+            matches!(height, Some(Dimension::Fixed(side)) if side == recipe.search)
+        };
+        let network = file("backbone.onnx", &|model| {
+            let smaller = (!is_fixed(model)).then(|| vec![black(recipe.exemplar)]);
+            Ok(smaller.into_iter().chain([vec![black(recipe.search)]]).collect())
+        })?;
+        let fixed = is_fixed(&network.model);
+        let backbone = Backbone { path: folder.join("backbone.onnx"), network, recipe: recipe.clone(), fixed };
+        let head = file("head.onnx", &|_| {
+            let (pool, picture) = (pool(), |side: usize| vec![0.0; 3 * side * side]);
+            let exemplar = backbone.exemplar(picture, &pool)?;
+            Ok(vec![vec![exemplar, backbone.features(picture(recipe.search), recipe.search, &pool)?]])
+        })?;
+        let mut networks = Self { folder: folder.to_owned(), recipe, backbone, head, side: 0 };
         networks.side = networks.try_out()?;
         Ok(networks)
     }
@@ -117,7 +155,7 @@ impl Networks {
     fn try_out(&self) -> Result<usize> {
         let pool = pool();
         let refuse = |name: &str, reason: String| Err(Error::Network { path: self.folder.join(name), reason });
-        if self.backbone.arity() != (1, 1) {
+        if self.backbone.network.arity() != (1, 1) {
             return refuse("backbone.onnx", "it must have one input and one output".into());
         }
         if self.head.arity() != (2, 2) {
@@ -151,33 +189,14 @@ impl Networks {
         self.side
     }
 
-    /// The features of the target in the middle of a square picture, which `cut` makes of the exemplar's side, or of the
-    /// search area's with more around it. A backbone of fixed size sees the larger one, and the middle of its features
-    /// counts.
-    ///
-    /// # Errors
-    /// As [`Networks::features`].
+    /// As [`Backbone::exemplar`].
     pub fn exemplar(&self, cut: impl Fn(usize) -> Vec<f32>, pool: &Arc<ThreadPool>) -> Result<Map> {
-        let Recipe { exemplar, search, .. } = self.recipe;
-        if !self.fixed {
-            return self.features(cut(exemplar), exemplar, pool);
-        }
-        let map = self.features(cut(search), search, pool)?;
-        let [_, channels, rows, columns] = map.shape();
-        let (half, first) = ((rows / 2, columns / 2), (rows / 4, columns / 4));
-        Ok(NdTensor::from_fn([1, channels, half.0, half.1], |[_, k, r, c]| map[[0, k, first.0 + r, first.1 + c]]))
+        self.backbone.exemplar(cut, pool)
     }
 
-    /// The features of a square picture, `[channel][row][column]`.
-    ///
-    /// # Errors
-    /// [`Error::Network`] where the runtime fails.
+    /// As [`Backbone::features`].
     pub fn features(&self, picture: Vec<f32>, side: usize, pool: &Arc<ThreadPool>) -> Result<Map> {
-        let refuse = |reason: String| Error::Network { path: self.folder.join("backbone.onnx"), reason };
-        let picture = NdTensor::from_data([1, 3, side, side], picture);
-        let run = || self.backbone.run(&[&picture], pool);
-        let value = on_own_thread(run).map_err(|error| refuse(error.to_string()))?.swap_remove(0);
-        value.try_into().map_err(|_| refuse("it must answer with numbers in four dimensions".into()))
+        self.backbone.features(picture, side, pool)
     }
 
     fn compare(&self, exemplar: &Map, search: &Map, pool: &Arc<ThreadPool>) -> Result<[Map; 2]> {
@@ -206,6 +225,37 @@ impl Networks {
     }
 }
 
+impl Backbone {
+    /// The features of the target in the middle of a square picture, which `cut` makes of the exemplar's side, or of the
+    /// search area's with more around it. A backbone of fixed size sees the larger one, and the middle of its features
+    /// counts.
+    ///
+    /// # Errors
+    /// As [`Networks::features`].
+    pub fn exemplar(&self, cut: impl Fn(usize) -> Vec<f32>, pool: &Arc<ThreadPool>) -> Result<Map> {
+        let Recipe { exemplar, search, .. } = self.recipe;
+        if !self.fixed {
+            return self.features(cut(exemplar), exemplar, pool);
+        }
+        let map = self.features(cut(search), search, pool)?;
+        let [_, channels, rows, columns] = map.shape();
+        let (half, first) = ((rows / 2, columns / 2), (rows / 4, columns / 4));
+        Ok(NdTensor::from_fn([1, channels, half.0, half.1], |[_, k, r, c]| map[[0, k, first.0 + r, first.1 + c]]))
+    }
+
+    /// The features of a square picture, `[channel][row][column]`.
+    ///
+    /// # Errors
+    /// [`Error::Network`] where the runtime fails.
+    pub fn features(&self, picture: Vec<f32>, side: usize, pool: &Arc<ThreadPool>) -> Result<Map> {
+        let refuse = |reason: String| Error::Network { path: self.path.clone(), reason };
+        let picture = NdTensor::from_data([1, 3, side, side], picture);
+        let run = || self.network.run(&[&picture], pool);
+        let value = on_own_thread(run).map_err(|error| refuse(error.to_string()))?.swap_remove(0);
+        value.try_into().map_err(|_| refuse("it must answer with numbers in four dimensions".into()))
+    }
+}
+
 /// A network that `rten` runs but for its depthwise convolutions with constant weights.
 ///
 /// `rten` computes those one number at a time, which takes half of a small network's time. The sums here have the same
@@ -225,9 +275,17 @@ struct Cut {
 }
 
 impl Network {
-    fn load(path: &Path) -> std::result::Result<Self, Problem> {
-        let graph = ModelProto::decode(Bounded { bytes: &std::fs::read(path)?, at: 0 })?.graph.unwrap_or_default();
-        let model = ModelOptions::with_ops(operators()).load_file(path)?;
+    /// Reads a network, and tries it node by node.
+    fn load(path: &Path, inputs: &Inputs<'_>, pool: &Arc<ThreadPool>) -> std::result::Result<Self, Problem> {
+        let bytes = std::fs::read(path)?;
+        check_nesting(&bytes)?;
+        let graph = ModelProto::decode(Bounded { bytes: &bytes, at: 0 })?.graph.unwrap_or_default();
+        let plain = ModelOptions::with_ops(operators()).enable_optimization(false).load(bytes.clone())?;
+        for inputs in inputs(&plain)? {
+            Walk::new(&graph, &plain).run(&inputs, pool)?;
+        }
+        drop(plain);
+        let model = ModelOptions::with_ops(operators()).load(bytes)?;
         let constants: HashMap<_, _> = graph.initializer.iter().map(|tensor| (tensor.name.as_ref(), tensor)).collect();
         let mut cuts = Vec::new();
         let mut first = 0;
@@ -271,15 +329,15 @@ impl Network {
 
 /// The values of a file, none longer than what is left of it. The runtime's own reader reserves any length that a damaged
 /// file claims, and does not end at ten bytes of a number that goes on.
-struct Bounded<'a> {
-    bytes: &'a [u8],
-    at: usize,
+pub(super) struct Bounded<'a> {
+    pub bytes: &'a [u8],
+    pub at: usize,
 }
 
 type Read<T> = std::result::Result<T, ProtobufError>;
 
 impl<'a> Bounded<'a> {
-    fn take(&mut self, length: usize) -> Read<&'a [u8]> {
+    pub fn take(&mut self, length: usize) -> Read<&'a [u8]> {
         let taken = self.bytes[self.at..].get(..length).ok_or_else(|| ProtobufError::new(ErrorKind::Eof))?;
         self.at += length;
         Ok(taken)
@@ -530,6 +588,46 @@ pub(super) mod tests {
         });
     }
 
+    /// A message of protobuf in the field of another.
+    fn field(number: u8, message: &[u8]) -> Vec<u8> {
+        let mut length = message.len();
+        let mut bytes = vec![number << 3 | 2];
+        while length > 127 {
+            bytes.push(length as u8 | 128);
+            length >>= 7;
+        }
+        bytes.push(length as u8);
+        [&bytes, message].concat()
+    }
+
+    /// A network with graphs within the graph.
+    fn nested(network: &[u8], depth: usize) -> Vec<u8> {
+        let deepest = field(1, &field(5, &field(6, b"")));
+        let graph = (0..depth).fold(deepest, |graph, _| field(1, &field(5, &field(6, &graph))));
+        [network, &field(7, &graph)].concat()
+    }
+
+    /// A network that makes zeros of this shape, and a product of matrices of them for more nodes than one.
+    fn with_constant(shape: &[i64], nodes: usize) -> Vec<u8> {
+        let node = |inputs: &[&str], output: &str, kind: &str| {
+            let inputs: Vec<u8> = inputs.iter().flat_map(|name| field(1, name.as_bytes())).collect();
+            field(1, &[inputs, field(2, output.as_bytes()), field(4, kind.as_bytes())].concat())
+        };
+        let numbers: Vec<u8> = shape.iter().flat_map(|side| side.to_le_bytes()).collect();
+        // Its dimension, its type (int64), its name and its numbers.
+        let tensor = [vec![8, shape.len() as u8, 16, 7], field(8, b"size"), field(9, &numbers)].concat();
+        let mut graph = [field(5, &tensor), node(&["size"], "zeros", "ConstantOfShape")].concat();
+        if nodes > 1 {
+            graph.extend(node(&["zeros", "zeros"], "product", "MatMul"));
+        }
+        // One input of numbers, and one output.
+        let kind = field(2, &field(1, &[8, 1]));
+        let value = |name: &str| [field(1, name.as_bytes()), kind.clone()].concat();
+        let last = if nodes > 1 { "product" } else { "zeros" };
+        graph.extend([field(11, &value("picture")), field(12, &value(last))].concat());
+        [vec![8, 8], field(7, &graph), field(8, &[16, 13])].concat()
+    }
+
     #[test]
     fn a_network_that_cannot_be_used_is_an_error_that_names_its_file() {
         let (good, bad) = (folder(""), tempfile::tempdir().unwrap());
@@ -560,6 +658,16 @@ pub(super) mod tests {
             }
         }
         std::fs::write(bad.path().join("head.onnx"), &head).unwrap();
+        for (backbone, part) in [
+            (nested(&backbone, 700), "graph within"),
+            (with_constant(&[1_000_000_000_000], 1), "more than"),
+            (with_constant(&[20_000, 20_000], 3), "more than"),
+        ] {
+            std::fs::write(bad.path().join("backbone.onnx"), backbone).unwrap();
+            let error = Networks::load(bad.path()).unwrap_err().to_string();
+            assert!(error.contains("backbone.onnx") && error.contains(part), "{error}");
+        }
+        std::fs::write(bad.path().join("backbone.onnx"), &backbone).unwrap();
         for (recipe, part) in [
             ("stride = 8", "stride = 8"),
             ("stride = 30", "stride = 30"),

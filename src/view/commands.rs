@@ -57,6 +57,9 @@ impl Controller {
             }
             Command::End { target, position } => {
                 let at = position.unwrap_or(shown);
+                if self.cache.last.is_some_and(|last| at > last) {
+                    return Err(format!("there is no frame {at} to end a target in"));
+                }
                 let start = self.shared.look(|state| state.tracks.get(&target).map_or(0, Track::start));
                 let reason = match at.cmp(&start) {
                     Ordering::Less => format!("target {target} begins in frame {start}"),

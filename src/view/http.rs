@@ -281,6 +281,11 @@ fn read(reader: &mut impl BufRead) -> io::Result<Result<Request, Response>> {
     Ok(Ok(request))
 }
 
+/// Reads all requests of `bytes`; returns their number. A server does the same with what a connection sends.
+pub fn requests(mut bytes: &[u8]) -> usize {
+    std::iter::from_fn(|| read(&mut bytes).ok()?.ok()).count()
+}
+
 /// The request of a head, without its body, and the length of the body.
 fn parse(head: &[u8]) -> Result<(Request, usize), Response> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
@@ -306,7 +311,8 @@ fn parse(head: &[u8]) -> Result<(Request, usize), Response> {
     }
     let mut target = parsed.path.unwrap_or_default();
     // The form for a proxy, which names the host itself.
-    if let Some((scheme, rest)) = target.split_at_checked(7).filter(|(start, _)| start.eq_ignore_ascii_case("http://")) {
+    if let Some((scheme, rest)) = target.split_at_checked(7).filter(|(start, _)| start.eq_ignore_ascii_case("http://"))
+    {
         let (authority, _) = rest.split_once(['/', '?']).unwrap_or((rest, ""));
         target = &target[scheme.len() + authority.len()..];
         request.headers.retain(|(name, _)| name != "host");
@@ -382,13 +388,13 @@ pub struct Response {
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
     /// What is dropped once it is written.
-    held: Option<Arc<()>>,
+    _held: Option<Arc<()>>,
 }
 
 impl Response {
     /// A body of this media type.
     pub fn ok(media: &str, body: impl Into<Vec<u8>>) -> Self {
-        Self { status: 200, headers: vec![("Content-Type", media.to_owned())], body: body.into(), held: None }
+        Self { status: 200, headers: vec![("Content-Type", media.to_owned())], body: body.into(), _held: None }
     }
 
     /// The reason for a refusal, as JSON: `{"error": sentence}`.
@@ -406,7 +412,7 @@ impl Response {
     /// Holds a place among the answers that are under way until it is written.
     #[must_use]
     pub fn holding(self, place: Arc<()>) -> Self {
-        Self { held: Some(place), ..self }
+        Self { _held: Some(place), ..self }
     }
 
     /// Its head; `last` says that the connection then ends.

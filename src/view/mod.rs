@@ -31,6 +31,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 
 pub use self::frame_cache::{FrameCache, MAX_CACHE_BYTES};
+pub use self::http::requests;
 pub use self::results::free_beside;
 pub use self::state::Work;
 
@@ -202,7 +203,8 @@ impl View {
         let controller = spawn("view", run)?;
         let gate = Gate::new(local, &host, token.clone());
         let clips = serde_json::to_string(&clips).unwrap_or_default();
-        let routes = Routes { gate, shared: Arc::clone(&shared), messages: messages.clone(), results, clips };
+        let (downloads, messages_of) = (Arc::default(), messages.clone());
+        let routes = Routes { gate, shared: Arc::clone(&shared), messages: messages_of, results, clips, downloads };
         let server = Server::start(listener, local, move |request| routes.answer(request))?;
         Ok(Self { shared, messages, controller, ended, server, host, token })
     }

@@ -131,12 +131,14 @@ pub struct Routes {
     pub results: Arc<Results>,
     /// What is done of each clip, as JSON.
     pub clips: String,
+    /// Shared by the downloads that are under way.
+    pub downloads: Arc<()>,
 }
 
 impl Routes {
     /// The answer to a request.
     pub fn answer(&self, request: &Request) -> Response {
-        let download = request.path.starts_with("/result").then(|| Arc::clone(&self.downloads));
+        let download = (request.path == "/export").then(|| Arc::clone(&self.downloads));
         if download.as_ref().is_some_and(|place| Arc::strong_count(place) > MAX_DOWNLOADS + 1) {
             return self.gate.check(request).err().unwrap_or_else(|| {
                 Response::refused(503, &format!("{MAX_DOWNLOADS} downloads are under way: try again after them"))

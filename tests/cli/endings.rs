@@ -92,8 +92,104 @@ fn an_ignored_signal_stays_ignored() {
     assert!(child.wait().unwrap().success());
 }
 
+/// How long a program that waits for others may take to end.
+const SOON: Duration = Duration::from_secs(2);
+
+fn fifo(place: &Place, name: &str) {
+    assert!(Command::new("mkfifo").arg(place.path(name)).status().unwrap().success());
+}
+
+/// Starts a run, and signals it once it waits.
+fn ends_soon(place: &Place, line: &str) {
+    for (name, code) in [("TERM", 143), ("HUP", 129)] {
+        let mut command = interruptible();
+        command.args(place.words(line)).stdout(Stdio::null()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(1500));
+        signal(&child, name);
+        let (ended, said) = ended(child, SOON);
+        assert_eq!(ended, Some(code), "{line}: {said}");
+    }
+}
+
 #[test]
-fn a_second_interrupt_ends_a_write_that_nobody_reads() {
+fn a_signal_ends_every_wait_for_a_pipe() {
+    let place = place(3);
+    fifo(&place, "pipe");
+    let run = "@seq --preset paper -q";
+    for wait in ["--init-file @pipe", "--truth @pipe", "--jsonl @pipe", "--csv @pipe"] {
+        ends_soon(&place, &format!("{run} {wait}"));
+    }
+    ends_soon(&place, "view @seq --port 0 --init-file @pipe");
+    ends_soon(&place, "view @seq --port 0 --session @pipe");
+    ends_soon(&place, "explain @seq --out @page.html --frame 2 --init-file @pipe");
+}
+
+#[test]
+fn a_pipe_among_the_frames_is_no_picture() {
+    let place = place(3);
+    fs::remove_file(place.frame(2)).unwrap();
+    fifo(&place, "seq/img/0002.png");
+    place.run("-q").timeout(LIMIT).assert().code(1).stderr(contains("0002.png").and(contains("a pipe")));
+}
+
+#[test]
+fn a_signal_ends_a_run_whose_encoder_stands_still() {
+    let place = place(1);
+    if Command::new("ffmpeg").arg("-version").stdout(Stdio::null()).status().is_err() {
+        return;
+    }
+    let mut command = interruptible();
+    command.arg(place.still(3_000)).args(BOX).arg("--overlay").arg(place.path("out.mp4"));
+    command.arg("--jsonl").arg(place.path("rows")).stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let encoder = loop {
+        let children = Command::new("pgrep").args(["-P", &child.id().to_string()]).output().unwrap().stdout;
+        if place.path("rows").exists() && !children.is_empty() {
+            break String::from_utf8(children).unwrap().trim().to_owned();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(Command::new("kill").args(["-STOP", &encoder]).status().unwrap().success());
+    std::thread::sleep(Duration::from_millis(1500));
+    signal(&child, "TERM");
+    assert_eq!(ended(child, SOON).0, Some(143));
+    assert!(place.read("rows").lines().count() > 0);
+}
+
+#[test]
+fn the_next_run_removes_what_a_killed_one_left() {
+    let place = place(1);
+    let (mut child, ..) = long_run(&place);
+    let leftovers = || {
+        let names =
+            fs::read_dir(place.path("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with(".kcf-")).count()
+    };
+    assert_eq!(leftovers(), 1);
+    // Those of a run that goes on stay.
+    place.run("-q --json @other.json").assert().success();
+    assert_eq!(leftovers(), 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(leftovers(), 1);
+    place.run("-q --json @other.json").assert().success();
+    assert_eq!(leftovers(), 0);
+}
+
+#[test]
+fn names_move_no_cursor() {
+    let place = place(2);
+    let odd = place.path("a\u{1b}[2Jb");
+    fs::rename(place.seq(), &odd).unwrap();
+    let said = crate::helper::run([&odd]).assert().success();
+    let outputs = [&said.get_output().stdout, &said.get_output().stderr];
+    assert!(outputs.iter().all(|text| !text.contains(&0x1b)));
+    crate::helper::run([odd.join("none")]).assert().code(2).stderr(contains("\\u{1b}[2J"));
+}
+
+#[test]
+fn an_interrupt_ends_a_write_that_nobody_reads() {
     let place = place(1);
     let mut command = interruptible();
     command.arg(place.still(2_000)).args(BOX).args(["-q", "--jsonl", "-"]);
@@ -102,11 +198,8 @@ fn a_second_interrupt_ends_a_write_that_nobody_reads() {
     std::thread::sleep(Duration::from_secs(4));
     assert!(child.try_wait().unwrap().is_none());
     let _open = child.stdout.take();
-    for _ in 0..2 {
-        signal(&child, "INT");
-        std::thread::sleep(Duration::from_millis(500));
-    }
-    assert_eq!(ended(child, LIMIT).0, Some(130));
+    signal(&child, "INT");
+    assert_eq!(ended(child, SOON).0, Some(130));
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub struct Served {
     stderr: BufReader<std::process::ChildStderr>,
     pub url: String,
     pub host: String,
+    /// The header that a browser sends once it has opened the address.
+    pub cookie: String,
 }
 
 impl Drop for Served {
@@ -63,8 +65,9 @@ pub fn started(command: &mut Command, word: &str) -> Served {
         }
         said += &line;
     };
-    let host = url.trim_start_matches("http://").split('/').next().unwrap().to_owned();
-    Served { child, stderr, url, host }
+    let (host, token) = url.trim_start_matches("http://").split_once("/?token=").unwrap();
+    let cookie = format!("Cookie: kcf-track-{}={token}", host.rsplit(':').next().unwrap());
+    Served { child, stderr, host: host.to_owned(), cookie, url }
 }
 
 /// A status, the headers and the body.
@@ -100,12 +103,19 @@ impl Served {
     }
 
     pub fn get(&self, path: &str) -> Answer {
+        let Self { host, cookie, .. } = self;
+        self.send(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{cookie}\r\nConnection: close\r\n\r\n").as_bytes())
+    }
+
+    /// As [`get`](Self::get), of somebody who has not opened the printed address.
+    pub fn get_as_stranger(&self, path: &str) -> Answer {
         self.send(format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.host).as_bytes())
     }
 
     pub fn post(&self, order: &Value) -> Answer {
         let body = order.to_string();
-        let head = format!("Host: {0}\r\nOrigin: http://{0}\r\nContent-Type: application/json", self.host);
+        let Self { host, cookie, .. } = self;
+        let head = format!("Host: {host}\r\n{cookie}\r\nOrigin: http://{host}\r\nContent-Type: application/json");
         let length = body.len();
         self.send(format!("POST /command HTTP/1.1\r\n{head}\r\nContent-Length: {length}\r\n\r\n{body}").as_bytes())
     }

@@ -2,8 +2,8 @@
 
 mod session;
 
-use std::io::{BufReader, PipeWriter, Write};
-use std::time::Duration;
+use std::io::{BufRead, BufReader, PipeWriter, Write};
+use std::time::{Duration, Instant};
 
 use kcf_track::Channels;
 use kcf_track::media::decode_bytes;
@@ -177,16 +177,17 @@ fn a_box_that_is_too_small_is_taken_with_a_warning() {
 fn strangers_and_nonsense_are_refused_in_a_sentence() {
     let place = place(3);
     let served = serve(&place, "");
-    let host = &served.host;
+    let (host, cookie) = (&served.host, &served.cookie);
     let port = host.split(':').nth(1).unwrap();
-    let get = |head: &str| served.send(format!("GET / HTTP/1.1\r\n{head}Connection: close\r\n\r\n").as_bytes());
+    let get =
+        |head: &str| served.send(format!("GET / HTTP/1.1\r\n{head}{cookie}\r\nConnection: close\r\n\r\n").as_bytes());
     for (head, status, said) in [
-        (String::new(), 421, "not the host"),
+        (String::new(), 400, "one Host"),
         ("Host: evil.example\r\n".into(), 421, "not the host"),
         (format!("Host: evil.example:{port}\r\n"), 421, "not the host"),
         (format!("Host: {host}.evil.example\r\n"), 421, "not the host"),
         (format!("Host: 127.0.0.1:{}\r\n", port.parse::<u32>().unwrap() + 1), 421, "not the host"),
-        (format!("Host: {host}\r\nHost: {host}\r\n"), 421, "not the host"),
+        (format!("Host: {host}\r\nHost: {host}\r\n"), 400, "one Host"),
         (format!("Host: {host}\r\nOrigin: http://evil.example\r\n"), 403, "another site"),
         (format!("Host: {host}\r\nOrigin: null\r\n"), 403, "another site"),
     ] {
@@ -197,7 +198,9 @@ fn strangers_and_nonsense_are_refused_in_a_sentence() {
     assert_eq!(get(&format!("Host: localhost:{port}\r\n")).status, 200);
     let post = |head: &str, body: &str| {
         let length = body.len();
-        let text = format!("POST /command HTTP/1.1\r\nHost: {host}\r\n{head}Content-Length: {length}\r\n\r\n{body}");
+        let text = format!(
+            "POST /command HTTP/1.1\r\nHost: {host}\r\n{cookie}\r\n{head}Content-Length: {length}\r\n\r\n{body}"
+        );
         served.send(text.as_bytes())
     };
     let json = "Content-Type: application/json\r\n";
@@ -224,7 +227,7 @@ fn strangers_and_nonsense_are_refused_in_a_sentence() {
 }
 
 #[test]
-fn a_token_is_demanded_where_others_can_come() {
+fn a_token_is_demanded_everywhere() {
     let place = place(2);
     let mut served = serve(&place, "--host 0.0.0.0");
     let token = served.url.split("?token=").nth(1).expect("a token was made").to_owned();
@@ -232,11 +235,13 @@ fn a_token_is_demanded_where_others_can_come() {
     let port = served.host.split(':').nth(1).unwrap().to_owned();
     let host = format!("127.0.0.1:{port}");
     served.host.clone_from(&host);
-    assert!(served.get("/").said().contains("token"));
-    assert_eq!(served.get("/news").status, 403);
+    assert!(served.get_as_stranger("/").said().contains("token"));
+    assert_eq!(served.get_as_stranger("/news").status, 403);
+    let cookie = std::mem::replace(&mut served.cookie, "Cookie: a=b".into());
     assert_eq!(served.post(&json!({ "do": "play" })).status, 403);
-    assert_eq!(served.get(&format!("/?token={}", &token[..31])).status, 403);
-    let page = served.get(&format!("/?token={token}"));
+    served.cookie = cookie;
+    assert_eq!(served.get_as_stranger(&format!("/?token={}", &token[..31])).status, 403);
+    let page = served.get_as_stranger(&format!("/?token={token}"));
     assert_eq!(page.status, 200);
     let cookie = page.head.lines().find_map(|line| line.strip_prefix("Set-Cookie: ")).unwrap();
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
@@ -244,11 +249,17 @@ fn a_token_is_demanded_where_others_can_come() {
     let with = |cookie: &str| format!("GET /news HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n");
     assert_eq!(served.send(with(pair).as_bytes()).status, 200);
     assert_eq!(served.send(with(&pair.replace(&token, "wrong")).as_bytes()).status, 403);
-    // A token of one's own, also on the loopback.
+    // On the loopback too, where other users of the machine come.
+    let local = serve(&place, "");
+    for path in ["/", "/view.js", "/news", "/result.json"] {
+        assert_eq!(local.get_as_stranger(path).status, 403, "{path}");
+    }
+    assert_ne!(local.cookie, serve(&place, "").cookie);
+    // A token of one's own.
     let served = serve(&place, "--token my-own-token");
     assert!(served.url.ends_with("/?token=my-own-token"));
-    assert_eq!(served.get("/").status, 403);
-    assert_eq!(served.get("/?token=my-own-token").status, 200);
+    assert_eq!(served.get_as_stranger("/").status, 403);
+    assert_eq!(served.get_as_stranger("/?token=my-own-token").status, 200);
     // What HOST is stands below the address.
     let (_, said) = serve(&place, "--host 0.0.0.0").interrupt();
     assert!(said.starts_with("HOST stands for"), "{said}");
@@ -262,7 +273,7 @@ fn clients_that_do_not_read_or_go_away_harm_nobody() {
     let frames = place.still(400);
     let served = serve_frames(&place, &frames, "--init 40,30,24,32");
     // Ask for a lot and read nothing; begin a request and stop; say nothing.
-    let request = format!("GET /news HTTP/1.1\r\nHost: {}\r\n\r\n", served.host);
+    let request = format!("GET /news HTTP/1.1\r\nHost: {}\r\n{}\r\n\r\n", served.host, served.cookie);
     let mut quiet = Vec::new();
     for kind in 0..9 {
         let mut stream = served.connect();
@@ -280,7 +291,8 @@ fn clients_that_do_not_read_or_go_away_harm_nobody() {
         let mut stream = BufReader::new(served.connect());
         let (mut after, mut position) = (0, 0);
         while position < 400 {
-            let text = format!("GET /news?after={after} HTTP/1.1\r\nHost: {}\r\n\r\n", served.host);
+            let head = format!("HTTP/1.1\r\nHost: {}\r\n{}", served.host, served.cookie);
+            let text = format!("GET /news?after={after} {head}\r\n\r\n");
             stream.get_mut().write_all(text.as_bytes()).unwrap();
             let told = parts(&answer(&mut stream)).0;
             after = told["serial"].as_u64().unwrap();
@@ -297,6 +309,52 @@ fn clients_that_do_not_read_or_go_away_harm_nobody() {
     drop(quiet);
     assert_eq!(served.news()["changes"].as_array().unwrap().len(), 401);
     assert_eq!(served.interrupt().0, Some(130));
+}
+
+#[test]
+fn silent_strangers_lock_nobody_out() {
+    let place = place(2);
+    let served = serve(&place, "");
+    let mut silent: Vec<_> = (0..200).map(|_| served.connect()).collect();
+    // One byte each now and then.
+    silent.iter_mut().for_each(|stream| drop(stream.write_all(b"G")));
+    let begun = Instant::now();
+    assert_eq!(served.get("/news").status, 200);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    // A head that goes on byte by byte has an end.
+    let mut slow = served.connect();
+    let begun = Instant::now();
+    while slow.write_all(b"A").is_ok() && begun.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn heads_and_whole_addresses_are_answered_by_the_book() {
+    let place = place(2);
+    let served = serve(&place, "");
+    let (host, cookie) = (&served.host, &served.cookie);
+    let mut stream = served.connect();
+    let head = format!("Host: {host}\r\n{cookie}\r\n");
+    write!(stream, "HEAD /icon.svg HTTP/1.1\r\n{head}\r\nGET http://{host}/icon.svg HTTP/1.1\r\n{head}\r\n").unwrap();
+    let mut reader = BufReader::new(stream);
+    let mut first = String::new();
+    while !first.ends_with("\r\n\r\n") {
+        assert!(reader.read_line(&mut first).unwrap() > 0);
+    }
+    let second = answer(&mut reader);
+    assert!(first.starts_with("HTTP/1.1 200") && second.status == 200);
+    assert!(first.contains(&format!("Content-Length: {}\r\n", second.body.len())), "{first}");
+    for text in [
+        format!("GET / HTTP/1.1\nHost: {host}\n\nGET / HTTP/1.1\r\n{head}\r\n"),
+        format!(
+            "POST /command HTTP/1.1\r\n{head}Content-Type: application/json\r\nContent-Length: +13\r\n\r\n{{\"do\":\"play\"}}"
+        ),
+    ] {
+        assert_eq!(served.send(text.as_bytes()).status, 400, "{text}");
+    }
+    assert_eq!(served.news()["status"]["playing"], false);
 }
 
 #[test]
@@ -430,8 +488,8 @@ fn at_all_addresses_a_client_with_the_token_may_use_any_name() {
     let json = "Content-Type: application/json\r\nContent-Length: 13\r\n\r\n{\"do\":\"play\"}";
     assert_eq!(ask("POST", "/command", &format!("{host}{json}")), 403);
     // No name at all, or two.
-    assert_eq!(get("/news", &cookie), 421);
-    assert_eq!(get("/news", &format!("{host}{host}{cookie}")), 421);
+    assert_eq!(get("/news", &cookie), 400);
+    assert_eq!(get("/news", &format!("{host}{host}{cookie}")), 400);
     // At one address its own name is demanded of those, too, who know the token.
     let served = serve(&place, "--token my-own-token");
     let ask = "GET /?token=my-own-token HTTP/1.1\r\nHost: the-machine.lan\r\nConnection: close\r\n\r\n";
@@ -443,7 +501,7 @@ fn a_host_may_have_the_brackets_of_an_address() {
     let place = place(1);
     if std::net::TcpListener::bind("[::1]:0").is_ok() {
         let served = serve(&place, "--host [::1]");
-        let ask = format!("GET / HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", served.host);
+        let ask = format!("GET / HTTP/1.1\r\nHost: {}\r\n{}\r\nConnection: close\r\n\r\n", served.host, served.cookie);
         assert!(served.host.starts_with("[::1]:"), "{}", served.host);
         assert_eq!(served.send(ask.as_bytes()).status, 200);
     }

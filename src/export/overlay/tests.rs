@@ -130,7 +130,9 @@ fn a_picture_that_cannot_be_written_is_an_error_of_the_run() {
     fs::create_dir(out.path().join("0003.png")).unwrap();
     let mut painters = Painters::start(vec![Sink::Files]).unwrap();
     let painting = Painting { picture: RgbImage::new(8, 8), ..Painting::default() };
-    painters.paint(Job { painting, file: out.path().join("0003.png"), time: None }).unwrap();
+    painters
+        .paint(Job { painting, file: Some(AtomicFile::create(&out.path().join("0003.png")).unwrap()), time: None })
+        .unwrap();
     let error = painters.join().unwrap_err();
     assert!(error.to_string().contains("0003.png"), "{error}");
 }

@@ -1,0 +1,262 @@
+//! Whether a network of a stranger may be run: the runtime trusts the sizes and the nesting that a file claims.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use rten::{Model, NodeId, RunOptions, ThreadPool, Value, ValueOrView};
+use rten_onnx::onnx::{GraphProto, NodeProto, TensorProto};
+use rten_onnx::protobuf::ReadValue;
+use rten_tensor::prelude::*;
+use rten_tensor::{NdTensorView, TensorView};
+
+use super::network::{Bounded, Map, Problem};
+
+/// Numbers that a network may hold at a time, besides its weights: 256 MB.
+const MAX_NUMBERS: u128 = 64 << 20;
+
+/// Multiplications of one run: some seconds.
+const MAX_PRODUCTS: u128 = 100_000_000_000;
+
+/// Refuses graphs within graphs and types within types, which the reader of the file follows to any depth.
+///
+/// # Errors
+/// For them, and for a file that is damaged.
+pub fn check_nesting(bytes: &[u8]) -> Result<(), Problem> {
+    for graph in messages(bytes, &[7])? {
+        for node in messages(graph, &[1])? {
+            for attribute in messages(node, &[5])? {
+                if !messages(attribute, &[6, 11])?.is_empty() {
+                    return Err("it has a graph within its graph, which no tracking network needs".into());
+                }
+            }
+        }
+        for value in messages(graph, &[11, 12, 13])? {
+            for kind in messages(value, &[2])? {
+                if !messages(kind, &[4, 5, 8, 9])?.is_empty() {
+                    return Err("it has a sequence or a map, which no tracking network needs".into());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The messages in these fields of a message.
+fn messages<'a>(bytes: &'a [u8], wanted: &[u64]) -> Result<Vec<&'a [u8]>, Problem> {
+    let mut reader = Bounded { bytes, at: 0 };
+    let mut found = Vec::new();
+    while reader.at < bytes.len() {
+        let tag = reader.read_varint()?;
+        let length = match tag & 7 {
+            0 => {
+                reader.read_varint()?;
+                continue;
+            }
+            1 => 8,
+            2 => usize::try_from(reader.read_varint()?)?,
+            5 => 4,
+            _ => return Err("it is damaged: no such type of a field".into()),
+        };
+        let part = reader.take(length)?;
+        if tag & 7 == 2 && wanted.contains(&(tag >> 3)) {
+            found.push(part);
+        }
+    }
+    Ok(found)
+}
+
+/// Runs a network node by node, each only after its answer is known to be small enough.
+pub struct Walk<'a> {
+    graph: &'a GraphProto,
+    /// Without optimisation, which computes what is constant while it loads.
+    model: &'a Model,
+    constants: HashMap<&'a str, &'a TensorProto>,
+    values: HashMap<&'a str, Value>,
+    /// Values that depend on more of the input than its size.
+    of_pictures: HashSet<&'a str>,
+    products: u128,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(graph: &'a GraphProto, model: &'a Model) -> Self {
+        let constant = |node: &'a NodeProto| {
+            let is_constant = node.op_type.as_deref() == Some("Constant");
+            let tensor = node.attribute.iter().find_map(|attribute| attribute.t.as_ref()).filter(|_| is_constant)?;
+            Some((node.output.first()?.as_str(), tensor))
+        };
+        let named = |tensor: &'a TensorProto| Some((tensor.name.as_deref()?, tensor));
+        let constants =
+            graph.initializer.iter().filter_map(named).chain(graph.node.iter().filter_map(constant)).collect();
+        let (values, of_pictures) = (HashMap::new(), HashSet::new());
+        Self { graph, model, constants, values, of_pictures, products: 0 }
+    }
+
+    /// Tries the network for inputs of these sizes.
+    ///
+    /// # Errors
+    /// The first node that would need too much memory or time, or a size that depends on a picture; the runtime's errors.
+    pub fn run(mut self, inputs: &[Map], pool: &Arc<ThreadPool>) -> Result<(), Problem> {
+        let names = self.graph.input.iter().filter_map(|input| input.name.as_deref());
+        let names: Vec<_> = names.filter(|name| !self.constants.contains_key(name)).collect();
+        for (name, input) in names.into_iter().zip(inputs) {
+            self.values.insert(name, input.clone().into());
+            self.of_pictures.insert(name);
+        }
+        let mut last_use: HashMap<&str, usize> = HashMap::new();
+        for (i, node) in self.graph.node.iter().enumerate() {
+            last_use.extend(node.input.iter().map(|name| (name.as_str(), i)));
+        }
+        for (i, node) in self.graph.node.iter().enumerate() {
+            let kind = node.op_type.as_deref().unwrap_or_default();
+            if kind == "Constant" {
+                continue;
+            }
+            let name = node.name.as_deref().unwrap_or(kind);
+            self.step(node, kind, pool).map_err(|problem| format!("its node {name}: {problem}"))?;
+            self.values.retain(|name, _| last_use.get(name).is_some_and(|last| *last > i));
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, node: &'a NodeProto, kind: &str, pool: &Arc<ThreadPool>) -> Result<(), Problem> {
+        let inputs: Vec<&str> = node.input.iter().map(String::as_str).collect();
+        let sizes: &[usize] = match kind {
+            "ConstantOfShape" => &[0],
+            "Expand" | "Pad" | "Reshape" => &[1],
+            "Resize" => &[1, 2, 3],
+            _ => &[],
+        };
+        if sizes.iter().filter_map(|&i| inputs.get(i)).any(|name| self.of_pictures.contains(name)) {
+            return Err("a size depends on what a picture shows".into());
+        }
+        let (numbers, products) = self.needs(node, kind, &inputs)?;
+        let held: u128 = self.values.values().map(|value| value.len() as u128).sum();
+        self.products += products;
+        if held + numbers > MAX_NUMBERS || self.products > MAX_PRODUCTS {
+            return Err(format!("{numbers} numbers, {products} products: more than a tracking network needs").into());
+        }
+        let known = inputs.iter().filter_map(|name| Some((*name, self.values.get(name)?)));
+        let known = known.map(|(name, value)| Ok((self.model.node_id(name)?, ValueOrView::from(value.as_view()))));
+        let known = known.collect::<Result<Vec<_>, rten::RunError>>()?;
+        let names: Vec<&str> = node.output.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+        let outputs = names.iter().map(|name| self.model.node_id(name)).collect::<Result<Vec<NodeId>, _>>()?;
+        let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
+        let answers = self.model.run(known, &outputs, Some(options))?;
+        let shows = kind != "Shape" && inputs.iter().any(|name| self.of_pictures.contains(name));
+        for (name, value) in names.into_iter().zip(answers) {
+            self.values.insert(name, value);
+            if shows {
+                self.of_pictures.insert(name);
+            }
+        }
+        Ok(())
+    }
+
+    /// At most so many numbers in the answer of a node, and products for it.
+    fn needs(&self, node: &NodeProto, kind: &str, inputs: &[&str]) -> Result<(u128, u128), Problem> {
+        let shapes = inputs.iter().filter(|name| !name.is_empty()).map(|name| self.shape(name));
+        let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
+        let count = |shape: &[u128]| shape.iter().fold(1, |all: u128, side| all.saturating_mul(*side));
+        let all = shapes.iter().fold(0, |all: u128, shape| all.saturating_add(count(shape)));
+        let ints =
+            |name: &str| node.attribute.iter().find(|it| it.name.as_deref() == Some(name)).map(|it| &it.ints[..]);
+        // Sides that are longer by zeros before and after.
+        let padded = |shape: &[u128], pads: &[i64]| -> u128 {
+            let more =
+                |i: usize| [i, i + pads.len() / 2].iter().map(|&at| u128::from(pads[at].unsigned_abs())).sum::<u128>();
+            let first = shape.len().saturating_sub(pads.len() / 2);
+            let side = |(i, side): (usize, &u128)| side + i.checked_sub(first).map_or(0, more);
+            count(&shape.iter().enumerate().map(side).collect::<Vec<_>>())
+        };
+        let side = |shape: &[u128], from_end: usize| shape.iter().nth_back(from_end).copied().unwrap_or(1);
+        let sizes = |i: usize| inputs.get(i).filter(|name| !name.is_empty()).map(|name| self.ints(name)).transpose();
+        let of_sizes = |sizes: Option<Vec<i64>>| {
+            count(&sizes.unwrap_or_default().iter().map(|size| u128::from(size.unsigned_abs())).collect::<Vec<_>>())
+        };
+        let (first, second) = (shapes.first().map_or(&[][..], |s| s), shapes.get(1).map_or(&[][..], |s| s));
+        Ok(match kind {
+            "ConstantOfShape" => (of_sizes(sizes(0)?), 0),
+            "Expand" => (of_sizes(sizes(1)?).saturating_mul(count(first)), 0),
+            "Pad" => (padded(first, &sizes(1)?.unwrap_or_default()), 0),
+            "Resize" => match (sizes(3)?, inputs.get(2)) {
+                (Some(sizes), _) => (of_sizes(Some(sizes)), 0),
+                (None, Some(scales)) => {
+                    let scale = self.floats(scales)?.iter().map(|scale| f64::from(*scale).abs()).product::<f64>();
+                    ((count(first) as f64 * scale) as u128, 0)
+                }
+                (None, None) => (all, 0),
+            },
+            "Conv" | "AveragePool" | "MaxPool" => {
+                let area = padded(first, ints("pads").unwrap_or_default());
+                let (filters, weights) = match kind {
+                    "Conv" => (second.first().copied().unwrap_or(1), count(second)),
+                    _ => (
+                        side(first, 2),
+                        of_sizes(ints("kernel_shape").map(<[i64]>::to_vec)).saturating_mul(side(first, 2)),
+                    ),
+                };
+                // The area counts each channel.
+                let places = area / first.get(1).copied().unwrap_or(1).max(1);
+                let strides = of_sizes(ints("strides").map(<[i64]>::to_vec)).max(1);
+                let places = places / strides + side(first, 0) + side(first, 1) + 1;
+                (places.saturating_mul(filters), places.saturating_mul(weights))
+            }
+            "MatMul" | "Gemm" => {
+                // Batches of the one for each of the other.
+                let outer =
+                    (count(first) / side(first, 0).max(1)).saturating_mul(count(second) / side(second, 1).max(1));
+                let turned = node
+                    .attribute
+                    .iter()
+                    .any(|it| it.name.as_deref().is_some_and(|it| it.starts_with("trans")) && it.i == Some(1));
+                let outer =
+                    if turned { count(first).saturating_mul(count(second)) / side(second, 0).max(1) } else { outer };
+                (outer, outer.saturating_mul(side(first, 0).max(side(first, 1))))
+            }
+            "Gather" => {
+                (count(second).saturating_mul(count(first)) / first.iter().copied().min().unwrap_or(1).max(1), 0)
+            }
+            "Add" | "Sub" | "Mul" | "Div" | "Pow" | "PRelu" | "Max" | "Min" => {
+                let rank = shapes.iter().map(Vec::len).max().unwrap_or(0);
+                let longest = |i| shapes.iter().map(|shape| side(shape, i)).max().unwrap_or(1);
+                let answer = count(&(0..rank).map(longest).collect::<Vec<_>>());
+                (answer, answer)
+            }
+            _ => (all, all),
+        })
+    }
+
+    /// The shape of a value.
+    fn shape(&self, name: &str) -> Result<Vec<u128>, Problem> {
+        if let Some(value) = self.values.get(name) {
+            return Ok(value.shape().iter().map(|&side| side as u128).collect());
+        }
+        let constant = self.constants.get(name).ok_or_else(|| format!("{name} comes after it, or from nowhere"))?;
+        Ok(constant.dims.iter().map(|side| u128::from(side.unsigned_abs())).collect())
+    }
+
+    /// The numbers of a list of sizes.
+    fn ints(&self, name: &str) -> Result<Vec<i64>, Problem> {
+        if let Some(value) = self.values.get(name) {
+            let sizes: TensorView<'_, i32> = value.as_view().try_into()?;
+            return Ok(sizes.iter().map(|&size| size.into()).collect());
+        }
+        let constant = self.constants.get(name).ok_or("a size comes from nowhere")?;
+        Ok(match &constant.raw_data {
+            Some(bytes) => bytes.borrow().as_chunks().0.iter().map(|&eight| i64::from_le_bytes(eight)).collect(),
+            None => constant.int64_data.clone(),
+        })
+    }
+
+    fn floats(&self, name: &str) -> Result<Vec<f32>, Problem> {
+        if let Some(value) = self.values.get(name) {
+            let scales: NdTensorView<'_, f32, 1> = value.as_view().try_into()?;
+            return Ok(scales.iter().copied().collect());
+        }
+        let constant = self.constants.get(name).ok_or("a scale comes from nowhere")?;
+        Ok(match &constant.raw_data {
+            Some(bytes) => bytes.borrow().as_chunks().0.iter().map(|&four| f32::from_le_bytes(four)).collect(),
+            None => constant.float_data.clone(),
+        })
+    }
+}
