@@ -7,11 +7,11 @@ use clap::Args;
 
 use super::Failure;
 use super::settings::{self, SettingsArgs};
-use super::source::{self, RangeArgs};
+use super::source::{self, RangeArgs, ReadArgs};
 use super::targets::TargetArgs;
 use crate::Error;
 use crate::export::{Destination, Replay, write_whole};
-use crate::media::{Demand, OpenOptions, Prefetch, Span};
+use crate::media::{Demand, Prefetch, Span};
 
 /// Explain one step of the paper's tracker on a page: patch, spectra, kernel, response
 #[derive(Debug, Args)]
@@ -20,6 +20,8 @@ pub struct ExplainArgs {
     source: PathBuf,
     #[command(flatten)]
     targets: TargetArgs,
+    #[command(flatten)]
+    read: ReadArgs,
     /// The frame to explain, from 1, after that of the first box
     #[arg(long, value_name = "N")]
     frame: usize,
@@ -37,7 +39,7 @@ pub struct ExplainArgs {
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let params = args.settings.resolve(Some(&args.preset))?.params;
     let cancel = super::failure::watch_signals();
-    let (source, _) = source::open(&args.source, OpenOptions::default(), args.targets.is_empty(), &cancel)?;
+    let (source, _) = source::open(&args.source, args.read.options(), args.targets.is_empty(), &cancel)?;
     let info = source.info();
     let wanted = args.targets.read(info)?;
     let span = source::span(source.as_ref(), RangeArgs::default(), wanted.first(), &cancel)?;

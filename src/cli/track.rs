@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{ArgAction, Args};
@@ -13,7 +14,7 @@ use super::failure::watch_signals;
 use super::outputs::OutputArgs;
 use super::run::{self, Progress, RunConfig};
 use super::settings::{self, SettingsArgs};
-use super::source::{self, RangeArgs};
+use super::source::{self, RangeArgs, ReadArgs};
 use super::targets::TargetArgs;
 use super::view::pick;
 use crate::Tracker;
@@ -43,6 +44,8 @@ pub struct TrackArgs {
     pick: bool,
     #[command(flatten)]
     pub range: RangeArgs,
+    #[command(flatten)]
+    read: ReadArgs,
     /// Ground truth, in place of the file beside the frames
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
@@ -109,6 +112,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
         truth: args.truth.clone().map_or(Truth::Beside, Truth::File),
         lenient: args.skip_bad_frames,
         timeout: seconds(args.timeout)?,
+        ..args.read.options()
     };
     let comes_later = args.commands.is_some() || args.detections.is_some();
     let needs_truth = args.targets.is_empty() && !args.pick && !comes_later;
@@ -170,6 +174,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let shown = args.quiet == 0 && (!to_stdout || separate);
     let mut progress = Progress::new(source::expected(info, span), shown, args.quiet < 2);
     warnings.iter().for_each(|warning| progress.warn(warning));
+    progress.reach(span.first, Arc::clone(&info.skipped));
     if let Some(jobs) = args.jobs {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.into()).build_global();
         pool.map_err(|error| Failure::failed(format!("--jobs {jobs}: {error}")))?;

@@ -16,13 +16,13 @@ use crate::ffmpeg::ffmpeg;
 use crate::pictures;
 
 /// A temporary folder, or none where there is no ffmpeg.
-fn folder() -> Option<TempDir> {
+pub fn folder() -> Option<TempDir> {
     let folder = tempfile::tempdir().unwrap();
     ffmpeg(folder.path(), "-version").then_some(folder)
 }
 
 /// Runs ffmpeg in a folder.
-fn make(folder: &Path, arguments: &str) {
+pub fn make(folder: &Path, arguments: &str) {
     assert!(ffmpeg(folder, arguments));
 }
 
