@@ -58,8 +58,8 @@ const EMPTY_PACKET: usize = 16;
 
 /// Formats of one file that holds its frames. Playlists, lists of files and scripts would read other files.
 const FORMATS: &str = "apng,asf,av1,avi,avs2,avs3,cavsvideo,dhav,dirac,dnxhd,dv,fits,flic,flv,gif,gxf,h261,h263,h264,hevc,\
-                       ipu,ivf,kux,live_flv,lxf,m4v,matroska,mjpeg,mov,mpeg,mpegts,mpegtsraw,mpegvideo,mpjpeg,mtv,mxf,\
-                       nsv,nut,obu,ogg,r3d,rm,roq,ser,swf,vc1,vc1test,wtv,y4m,yuv4mpegpipe";
+                       ipu,ivf,jpeg_pipe,kux,live_flv,lxf,m4v,matroska,mjpeg,mov,mpeg,mpegts,mpegtsraw,mpegvideo,mpjpeg,mtv,mxf,\
+                       nsv,nut,obu,ogg,png_pipe,r3d,rm,roq,ser,swf,vc1,vc1test,wtv,y4m,yuv4mpegpipe";
 
 /// What an address may use besides its own protocol. Files of this machine are not among it.
 const PROTOCOLS: &str = "crypto,data,ftp,gopher,gophers,hls,http,httpproxy,https,mmsh,mmst,rist,rtmp,rtmpe,rtmps,rtmpt,\
@@ -372,8 +372,8 @@ impl Input {
     /// ffmpeg's message, which has the address, too, without its password.
     fn plain(&self, reason: String) -> String {
         if reason.contains("Format not on whitelist") {
-            return "this file is a playlist, a pattern of images or of another format that is no video: give the video, the \
-                    folder of the images, or `ffmpeg -i FILE -f yuv4mpegpipe - | kcf-track -`"
+            return "there is no video in it, or it is a playlist or a pattern of images: give the video, the folder of the \
+                    images, or `ffmpeg -i FILE -f yuv4mpegpipe - | kcf-track -`"
                 .into();
         }
         reason.replace(&*self.path.to_string_lossy(), &self.shown().to_string_lossy())

@@ -31,7 +31,11 @@ const FILES: [(&str, &str, bool); 30] = [
     ("raw.hevc", "-c:v libx265 -x265-params log-level=none:keyint=40:bframes=3 %", true),
     ("mpeg2.ts", "-c:v mpeg2video -q:v 3 -g 20 -bf 2 -output_ts_offset 7 %", true),
     ("mpeg2.mpg", "-c:v mpeg2video -q:v 3 -g 20 -bf 2 -f vob %", true),
-    ("mpeg2_closed.m2ts", "-c:v mpeg2video -q:v 3 -g 20 -bf 2 -flags +cgop -mpegts_m2ts_mode 1 -f mpegts %", true),
+    (
+        "mpeg2_closed.m2ts",
+        "-c:v mpeg2video -q:v 3 -g 20 -bf 2 -flags +cgop -sc_threshold 1000000000 -mpegts_m2ts_mode 1 -f mpegts %",
+        true,
+    ),
     ("mpeg2.mxf", "-c:v mpeg2video -q:v 3 -g 12 -bf 2 %", true),
     ("mpeg4.ts", "-c:v mpeg4 -q:v 3 -g 40 -bf 2 %", true),
     ("mpeg4.mp4", "-c:v mpeg4 -q:v 3 -g 40 -bf 2 %", true),
@@ -123,7 +127,7 @@ fn check_all(starts: usize) {
 
 #[test]
 fn a_start_shows_the_frame_of_a_whole_pass() {
-    check_all(2);
+    check_all(1);
 }
 
 #[test]

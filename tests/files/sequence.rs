@@ -346,7 +346,8 @@ fn a_folder_with_only_the_name_is_plain() {
     // Two images of each number.
     let (_root, folder) = otb("David", 1, 770, 471);
     images(&folder.join("img"), numbered(1, 770).map(|name| format!("b{name}")));
-    assert!(open(&folder).otb().is_none());
+    let several = Sequence::open(&folder, &OpenOptions::default()).unwrap_err().to_string();
+    assert!(several.contains("0001.jpg and b0001.jpg"), "{several}");
     // No name of the benchmark.
     let (_root, folder) = otb("Davide", 1, 770, 471);
     assert_eq!(open(&folder).info().span(None, None).unwrap(), (1..=770).into());
