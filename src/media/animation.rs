@@ -61,7 +61,15 @@ impl Source for WebP {
                         let frame = frame_of(DynamicImage::from(picture.into_buffer()), None);
                         let decoded = frame.map(|frame| demanded(frame, demand));
                         let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
-                        if sender.send(Item::numbered(position, Some(time), decoded, decode_ms)).is_err() {
+                        if sender
+                            .send(Item::numbered(
+                                position,
+                                Some(time).filter(|time| position == 1 || *time > 0.0),
+                                decoded,
+                                decode_ms,
+                            ))
+                            .is_err()
+                        {
                             break;
                         }
                     }
