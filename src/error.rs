@@ -35,6 +35,14 @@ pub enum Error {
         /// What is missing or wrong.
         reason: String,
     },
+    /// A video or a pipe ends with an error: no frame follows.
+    #[error("{}: {reason}", path.display())]
+    Ended {
+        /// The file, address or pipe.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
     /// A network cannot be used.
     #[error("{}: {reason}", path.display())]
     Network {
@@ -127,8 +135,8 @@ pub enum Error {
         /// What is wrong with it, as the rest of a sentence.
         reason: String,
     },
-    /// A fit was cancelled.
-    #[error("the fit was cancelled")]
+    /// A wait or a fit was cancelled.
+    #[error("cancelled")]
     Cancelled,
     /// Samples, labels or weights are unusable, or there is no result yet.
     #[error("{reason}")]

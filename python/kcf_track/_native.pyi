@@ -225,6 +225,8 @@ class Source:
         target: int | None = None,
         truth: str | PathLike[str] | None = None,
         lenient: bool = False,
+        stream: int | None = None,
+        levels: tuple[int, int] | None = None,
     ) -> Self: ...
     @property
     def name(self) -> str:

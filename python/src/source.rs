@@ -7,7 +7,7 @@ use std::time::Duration;
 use kcf_track::Channels;
 use kcf_track::cancel::CancelToken;
 use kcf_track::media::{
-    Demand, Images, Info, Item, OpenOptions, Prefetch, Source as FrameSource, Span, Stream, Truth, Wait, decode, open,
+    Demand, Images, Info, Item, OpenOptions, Prefetch, Source as FrameSource, Span, Stream, Truth, Wait, decode, first_levels, open,
 };
 use pyo3::prelude::*;
 
@@ -27,7 +27,9 @@ const FROM_ONE: &str = "must be a position from 1";
 /// image files by a pattern (``frames/%04d.jpg``), or a list of image files.
 ///
 /// ffmpeg, which has to be installed, reads videos; Y4M and folders need nothing. ``target`` chooses among several
-/// truths, ``truth`` names another file. ``lenient`` skips damaged parts of a video. Positions count from 1.
+/// truths, ``truth`` names another file. ``lenient`` skips damaged parts of a video, ``stream`` chooses among several
+/// videos of a file, from 1. ``levels`` are black and white of 16-bit pictures, by default the range of the first frame.
+/// Positions count from 1.
 ///
 /// Examples:
 ///     >>> import kcf_track
@@ -42,14 +44,17 @@ pub struct Source {
 #[pymethods]
 impl Source {
     #[new]
-    #[pyo3(signature = (path, *, target = None, truth = None, lenient = false))]
+    #[pyo3(signature = (path, *, target = None, truth = None, lenient = false, stream = None, levels = None))]
     fn new(
         py: Python<'_>,
         path: &Bound<'_, PyAny>,
         target: Option<UInt>,
         truth: Option<PathBuf>,
         lenient: bool,
+        stream: Option<UInt>,
+        levels: Option<(u16, u16)>,
     ) -> PyResult<Self> {
+        let stream = stream.map(|stream| stream.named(py, "stream", FROM_ONE)).transpose()?;
         let target = target.map(|target| target.named(py, "target", "must be a non-negative integer")).transpose()?;
         let has_truth = target.is_some() || truth.is_some();
         let listed = |files| {
@@ -71,7 +76,7 @@ impl Source {
             return listed(files);
         }
         let truth = truth.map_or(Truth::Beside, Truth::File);
-        let options = OpenOptions { target, truth, lenient, ..OpenOptions::default() };
+        let options = OpenOptions { target, truth, lenient, stream, levels, ..OpenOptions::default() };
         let cancel = CancelToken::default();
         let token = cancel.clone();
         let work = move || open(&path, &options, &token);
@@ -236,14 +241,15 @@ impl FrameSource for Files {
 
     fn stream(&self, span: Span, demand: Demand, _: &CancelToken) -> kcf_track::Result<Stream> {
         let files = (1..).zip(self.0.images.iter().cloned()).filter(|(position, _)| span.contains(*position));
-        Ok(Box::new(Images::new(files.collect(), demand)))
+        Ok(Box::new(Images::new(files.collect(), demand, self.0.levels)))
     }
 }
 
 impl Files {
     fn of(images: Vec<PathBuf>) -> Self {
         let name = images.first().map(|first| first.to_string_lossy().into_owned()).unwrap_or_default();
-        Self(Info { name, length: Some(images.len()), images, ..Info::default() })
+        let levels = first_levels(&images);
+        Self(Info { name, length: Some(images.len()), images, levels, ..Info::default() })
     }
 
     /// The files of a pattern such as `frames/%04d.jpg`, by their numbers; empty for a path without a pattern.

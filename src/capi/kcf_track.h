@@ -26,6 +26,12 @@
 // Four bytes per pixel: blue, green, red and one that is ignored.
 #define KCF_BGRA8 4
 
+// Rows of luma, then half as many rows of pairs of Cb and Cr, with the same stride.
+#define KCF_NV12 5
+
+// Y, Cb, Y, Cr for each two pixels: YUY2.
+#define KCF_YUYV 6
+
 // Whether a call succeeded. After any status but `KCF_STATUS_OK`, `kcf_error` has the reason, and the tracker is as it was
 // before the call, unless it is `KCF_STATUS_INTERNAL`.
 typedef enum kcf_status {
@@ -67,13 +73,15 @@ typedef struct kcf_tracker kcf_tracker;
 
 // The pixels of one frame. They are read during a call and not kept.
 typedef struct kcf_frame {
-  // The first byte of the upper row. `(height - 1) * stride` and one row of bytes must be readable from here.
+  // The first byte of the upper row. `(height - 1) * stride` and one row of bytes must be readable from here; of
+  // `KCF_NV12` `(height + (height + 1) / 2 - 1) * stride` and one row.
   const uint8_t *pixels;
   size_t width;
   size_t height;
   // Bytes from the start of one row to the start of the next.
   size_t stride;
-  // `KCF_GRAY8`, `KCF_RGB8`, `KCF_BGR8`, `KCF_RGBA8` or `KCF_BGRA8`.
+  // `KCF_GRAY8`, `KCF_RGB8`, `KCF_BGR8`, `KCF_RGBA8`, `KCF_BGRA8`, `KCF_NV12` or `KCF_YUYV`. The last two are converted
+  // in each call.
   uint32_t format;
 } kcf_frame;
 

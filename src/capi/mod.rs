@@ -8,7 +8,8 @@ use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{ptr, slice};
 
-use crate::{BBox, Error, Params, PixelFormat, State};
+use crate::frame::yuv::Packed;
+use crate::{BBox, Channels, Error, FrameBuf, Params, PixelFormat, State};
 
 /// One byte per pixel: gray.
 pub const KCF_GRAY8: u32 = 0;
@@ -20,6 +21,11 @@ pub const KCF_BGR8: u32 = 2;
 pub const KCF_RGBA8: u32 = 3;
 /// Four bytes per pixel: blue, green, red and one that is ignored.
 pub const KCF_BGRA8: u32 = 4;
+
+/// Rows of luma, then half as many rows of pairs of Cb and Cr, with the same stride.
+pub const KCF_NV12: u32 = 5;
+/// Y, Cb, Y, Cr for each two pixels: YUY2.
+pub const KCF_YUYV: u32 = 6;
 
 /// Whether a call succeeded. After any status but `KCF_STATUS_OK`, `kcf_error` has the reason, and the tracker is as it was
 /// before the call, unless it is `KCF_STATUS_INTERNAL`.
@@ -74,13 +80,15 @@ pub struct Box4 {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// The first byte of the upper row. `(height - 1) * stride` and one row of bytes must be readable from here.
+    /// The first byte of the upper row. `(height - 1) * stride` and one row of bytes must be readable from here; of
+    /// `KCF_NV12` `(height + (height + 1) / 2 - 1) * stride` and one row.
     pub pixels: *const u8,
     pub width: usize,
     pub height: usize,
     /// Bytes from the start of one row to the start of the next.
     pub stride: usize,
-    /// `KCF_GRAY8`, `KCF_RGB8`, `KCF_BGR8`, `KCF_RGBA8` or `KCF_BGRA8`.
+    /// `KCF_GRAY8`, `KCF_RGB8`, `KCF_BGR8`, `KCF_RGBA8`, `KCF_BGRA8`, `KCF_NV12` or `KCF_YUYV`. The last two are converted
+    /// in each call.
     pub format: u32,
 }
 
@@ -194,28 +202,50 @@ unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str, Failur
 /// # Safety
 /// A pointer that is not null must point to a frame that nobody changes meanwhile; its pixels must be readable during
 /// `'a`, as [`Frame::pixels`] says.
-unsafe fn pixels<'a>(frame: *const Frame) -> Result<crate::Frame<'a>, Failure> {
+unsafe fn pixels<'a>(frame: *const Frame, channels: Channels) -> Result<Picture<'a>, Failure> {
     // SAFETY: as the caller vouches. Other threads may read it too.
     let Frame { pixels, width, height, stride, format } = unsafe { *checked(frame.cast_mut(), "frame")? };
-    let format = match format {
-        KCF_GRAY8 => PixelFormat::Gray8,
-        KCF_RGB8 => PixelFormat::Rgb8,
-        KCF_BGR8 => PixelFormat::Bgr8,
-        KCF_RGBA8 => PixelFormat::Rgba8,
-        KCF_BGRA8 => PixelFormat::Bgra8,
-        other => return Err(Failure(Status::Frame, format!("frame.format {other}: it is KCF_GRAY8 to KCF_BGRA8"))),
+    let (format, packed) = match format {
+        KCF_GRAY8 => (PixelFormat::Gray8, None),
+        KCF_RGB8 => (PixelFormat::Rgb8, None),
+        KCF_BGR8 => (PixelFormat::Bgr8, None),
+        KCF_RGBA8 => (PixelFormat::Rgba8, None),
+        KCF_BGRA8 => (PixelFormat::Bgra8, None),
+        KCF_NV12 => (PixelFormat::Gray8, Some(Packed::Nv12)),
+        KCF_YUYV => (PixelFormat::Gray8, Some(Packed::Yuyv)),
+        other => return Err(Failure(Status::Frame, format!("frame.format {other}: it is KCF_GRAY8 to KCF_YUYV"))),
     };
     if pixels.is_null() {
         return Err(refused("frame.pixels", "the pointer is null"));
     }
+    let size =
+        packed.map_or(Some((width, height)), |packed| packed.rows(width, height).filter(|_| width > 0 && height > 0));
     // Of a size that is refused below, no byte is looked at.
-    let row = width.checked_mul(format.bytes()).filter(|row| (1..=stride).contains(row));
-    let above = height.checked_sub(1).and_then(|rows| rows.checked_mul(stride));
+    let row = size.and_then(|(width, _)| width.checked_mul(format.bytes())).filter(|row| (1..=stride).contains(row));
+    let above = size.and_then(|(_, rows)| rows.checked_sub(1)).and_then(|rows| rows.checked_mul(stride));
     let len =
         row.zip(above).and_then(|(row, above)| row.checked_add(above)).filter(|&len| isize::try_from(len).is_ok());
     // SAFETY: the caller vouches for so many bytes.
     let data = unsafe { slice::from_raw_parts(pixels, len.unwrap_or(0)) };
-    Ok(crate::Frame::new(data, width, height, stride, format)?)
+    Ok(match packed {
+        None => Picture::View(crate::Frame::new(data, width, height, stride, format)?),
+        Some(packed) => Picture::Owned(FrameBuf::from_packed(packed, data, width, height, stride, channels)?),
+    })
+}
+
+/// The pixels of the caller, or those that were made of them.
+enum Picture<'a> {
+    View(crate::Frame<'a>),
+    Owned(FrameBuf),
+}
+
+impl Picture<'_> {
+    fn as_frame(&self) -> crate::Frame<'_> {
+        match self {
+            Self::View(frame) => *frame,
+            Self::Owned(frame) => frame.as_frame(),
+        }
+    }
 }
 
 /// A new tracker with the settings of a preset, such as "robust", "fast" or "paper". Null on failure: `kcf_error` says
@@ -262,10 +292,12 @@ pub unsafe extern "C" fn kcf_init(
 ) -> Status {
     status_of(|| {
         // SAFETY: as the caller vouches.
-        let (tracker, frame) = unsafe { (&mut *checked(tracker, "tracker")?, pixels(frame)?) };
+        let tracker = unsafe { &mut *checked(tracker, "tracker")? };
+        // SAFETY: as the caller vouches.
+        let frame = unsafe { pixels(frame, tracker.params.channels()) }?;
         let wanted = if estimate.is_null() { None } else { Some(checked(estimate, "estimate")?) };
         let mut inner = crate::Tracker::new(tracker.params.clone())?;
-        let learned = inner.init(frame, BBox::new(bbox.x, bbox.y, bbox.w, bbox.h))?;
+        let learned = inner.init(frame.as_frame(), BBox::new(bbox.x, bbox.y, bbox.w, bbox.h))?;
         tracker.inner = Some(inner);
         if let Some(estimate) = wanted {
             // SAFETY: as the caller vouches.
@@ -280,11 +312,12 @@ pub unsafe extern "C" fn kcf_init(
 pub unsafe extern "C" fn kcf_update(tracker: *mut Tracker, frame: *const Frame, estimate: *mut Estimate) -> Status {
     status_of(|| {
         // SAFETY: as the caller vouches.
-        let (tracker, frame, estimate) =
-            unsafe { (&mut *checked(tracker, "tracker")?, pixels(frame)?, checked(estimate, "estimate")?) };
+        let (tracker, estimate) = unsafe { (&mut *checked(tracker, "tracker")?, checked(estimate, "estimate")?) };
+        // SAFETY: as the caller vouches.
+        let frame = unsafe { pixels(frame, tracker.params.channels()) }?;
         // A panic in between loses the target, so that nothing half learned is used.
         let mut inner = tracker.inner.take().ok_or(Error::NotInitialized)?;
-        let found = inner.update(frame);
+        let found = inner.update(frame.as_frame());
         tracker.inner = Some(inner);
         let found = found?.into();
         // SAFETY: as the caller vouches.

@@ -7,11 +7,11 @@ use clap::Args;
 
 use super::Failure;
 use super::settings::{self, SettingsArgs};
-use super::source::{self, RangeArgs};
+use super::source::{self, RangeArgs, ReadArgs};
 use super::targets::TargetArgs;
 use crate::cancel::CancelToken;
 use crate::export::{Destination, Replay, write_whole};
-use crate::media::{Demand, OpenOptions, Prefetch, Span};
+use crate::media::{Demand, Prefetch, Span};
 use crate::{Error, Params};
 
 /// Explain one step of the paper's tracker on a page: patch, spectra, kernel, response
@@ -21,6 +21,8 @@ pub struct ExplainArgs {
     source: PathBuf,
     #[command(flatten)]
     targets: TargetArgs,
+    #[command(flatten)]
+    read: ReadArgs,
     /// The frame to explain, from 1, after that of the first box
     #[arg(long, value_name = "N")]
     frame: usize,
@@ -45,7 +47,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
 
 /// Writes the page.
 fn explain(args: &ExplainArgs, params: Params, cancel: &CancelToken) -> Result<(), Failure> {
-    let (source, _) = source::open(&args.source, OpenOptions::default(), args.targets.is_empty(), cancel)?;
+    let (source, _) = source::open(&args.source, args.read.options(), args.targets.is_empty(), cancel)?;
     let info = source.info();
     let wanted = args.targets.read(info)?;
     let span = source::span(source.as_ref(), RangeArgs::default(), wanted.first(), cancel)?;

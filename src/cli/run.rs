@@ -5,6 +5,7 @@
 use std::fmt::Write;
 use std::io::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
@@ -22,6 +23,9 @@ use crate::media::{Demand, Info, Item, Prefetch, Source, Span};
 use crate::run::{Cause, DetectionParams, Halt, Passes, Record, Session, Smoothing, Step, Watch, at_once};
 use crate::text::shown;
 use crate::tracker::{Evidence, Tracker, check_start};
+
+/// How often the bar is drawn while frames are decoded on the way to the first.
+const TICK: Duration = Duration::from_millis(200);
 
 /// The arguments of a run, and what was made of them.
 #[derive(Debug)]
@@ -207,7 +211,8 @@ impl RunConfig<'_> {
                 Failure::usage(format!("--init: {error}"))
             }
             // Nothing follows, unless ffmpeg can go on with a file, whose sound it reads too.
-            Cause::Frame(Error::Sequence { .. }) if self.args.skip_bad_frames || self.source.info().sound.is_none() => {
+            Cause::Frame(Error::Cancelled) => Failure::Interrupted,
+            Cause::Frame(Error::Ended { .. }) if self.args.skip_bad_frames || self.source.info().sound.is_none() => {
                 Failure::Failed(message)
             }
             Cause::Frame(_) if !first && self.args.skip_bad_frames => {
@@ -215,7 +220,7 @@ impl RunConfig<'_> {
             }
             Cause::Frame(_) if !first => Failure::failed(format!("{message}; --skip-bad-frames goes on without it")),
             // A recording that begins between two keyframes.
-            Cause::Frame(Error::Sequence { .. }) => {
+            Cause::Frame(Error::Ended { .. }) => {
                 Failure::failed(format!("{message}; --skip-bad-frames begins with the first that can be read"))
             }
             Cause::Frame(_) | Cause::Target { .. } => Failure::Failed(message),
@@ -391,6 +396,9 @@ pub fn text(info: &Info, summary: &Summary, took: Duration, has_truth: bool) -> 
     } else if has_truth {
         text += "  no truth beyond the start: nothing to compare with\n";
     }
+    if let Some((black, white)) = info.levels {
+        text += &format!("  levels {black} to {white} are stretched to 8 bits (--levels)\n");
+    }
     if let (true, Some(base)) = (has_truth || summary.truth.is_some(), info.truth_base) {
         text += &format!("  labels are {base}\n");
     }
@@ -450,6 +458,21 @@ impl Progress {
         Self { bar: bar(total, shown), warns }
     }
 
+    /// Shows on the bar how many of the frames before `first` are decoded, where it cannot be sought.
+    pub fn reach(&self, first: usize, skipped: Arc<AtomicUsize>) {
+        if self.bar.is_hidden() || first <= 1 {
+            return;
+        }
+        let reach = move |state: &ProgressState, out: &mut dyn Write| {
+            let done = skipped.load(Ordering::Relaxed);
+            if done > 0 && state.pos() == 0 {
+                let _ = write!(out, ", {done} of the {} before them decoded", first - 1);
+            }
+        };
+        self.bar.set_style(self.bar.style().with_key("reach", reach));
+        self.bar.enable_steady_tick(TICK);
+    }
+
     /// One more frame is done; `evidence` is that of its box.
     pub fn frame(&mut self, evidence: Option<&Evidence>) {
         // The response to the training frame says nothing about tracking.
@@ -498,8 +521,8 @@ pub fn bar(total: Option<usize>, shown: bool) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let style = match total {
-        Some(_) => "{wide_bar} {pos}/{len} frames{speed}{msg}",
-        None => "{spinner} {pos} frames{speed}{msg}",
+        Some(_) => "{wide_bar} {pos}/{len} frames{reach}{speed}{msg}",
+        None => "{spinner} {pos} frames{reach}{speed}{msg}",
     };
     // Before the first frame there is no speed and no remaining time.
     let speed = move |state: &ProgressState, out: &mut dyn Write| {

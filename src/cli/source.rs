@@ -13,7 +13,7 @@ use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::export::TargetRecord;
 use crate::frame::Channels;
-use crate::media::{self, Info, OpenOptions, Source, Span, Truth, local, without_user};
+use crate::media::{self, Info, OpenOptions, RawFormat, Source, Span, Truth, local, without_user};
 use crate::tracker;
 
 /// Tolerance of `--start` and `--end` in seconds, since users write times with few digits.
@@ -90,6 +90,34 @@ impl FromStr for Position {
     }
 }
 
+/// How the frames of a source are read.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ReadArgs {
+    /// Which video of a file that has several, from 1 [default: the one that is marked as default]
+    #[arg(long, hide_short_help = true, value_name = "N")]
+    stream: Option<usize>,
+    /// Levels of black and white of 16-bit pictures [default: the range of the first frame]
+    #[arg(long, hide_short_help = true, value_name = "LOW,HIGH", value_parser = levels)]
+    levels: Option<(u16, u16)>,
+    /// Frames on the standard input or in a pipe have no header: rgb24, bgr24, gray, nv12 or yuyv422, size and rate
+    #[arg(long, hide_short_help = true, value_name = "PIXELS:WxH@FPS")]
+    raw: Option<RawFormat>,
+}
+
+impl ReadArgs {
+    /// The options to open a source with.
+    pub fn options(&self) -> OpenOptions {
+        OpenOptions { stream: self.stream, levels: self.levels, raw: self.raw, ..OpenOptions::default() }
+    }
+}
+
+/// Parses `29500,29700`.
+fn levels(text: &str) -> Result<(u16, u16), String> {
+    let levels = text.split_once(',').and_then(|(low, high)| low.parse().ok().zip(high.parse().ok()));
+    let levels = levels.filter(|(low, high)| low < high);
+    levels.ok_or_else(|| "expected two levels from 0 to 65535, the lower one first, such as 29500,29700".into())
+}
+
 /// A part of the frames.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct RangeArgs {
@@ -163,7 +191,7 @@ fn times(source: &dyn Source, until: f64, cancel: &CancelToken) -> Result<Vec<f6
         return Ok(known);
     }
     for item in source.stream(Span::default(), Channels::Luma.into(), cancel)? {
-        if matches!(item.frame, Err(Error::Sequence { .. })) {
+        if matches!(item.frame, Err(Error::Ended { .. } | Error::Cancelled)) {
             break;
         }
         let skipped = times.last().copied().filter(|_| item.frame.is_err());

@@ -14,7 +14,7 @@ use super::failure::watch_signals;
 use super::outputs::OutputArgs;
 use super::run::{self, Progress, RunConfig};
 use super::settings::{self, Resolved, SettingsArgs};
-use super::source::{self, RangeArgs};
+use super::source::{self, RangeArgs, ReadArgs};
 use super::targets::TargetArgs;
 use super::view::pick;
 use crate::Tracker;
@@ -48,6 +48,8 @@ pub struct TrackArgs {
     pick: bool,
     #[command(flatten)]
     pub range: RangeArgs,
+    #[command(flatten)]
+    read: ReadArgs,
     /// Ground truth, in place of the file beside the frames
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
@@ -127,6 +129,7 @@ fn follow(
         truth: args.truth.clone().map_or(Truth::Beside, Truth::File),
         lenient: args.skip_bad_frames,
         timeout: seconds(args.timeout)?,
+        ..args.read.options()
     };
     let comes_later = args.commands.is_some() || args.detections.is_some();
     let needs_truth = args.targets.is_empty() && !args.pick && !comes_later;
@@ -188,6 +191,7 @@ fn follow(
     let shown = args.quiet == 0 && (!to_stdout || separate);
     let mut progress = Progress::new(source::expected(info, span), shown, args.quiet < 2);
     warnings.iter().for_each(|warning| progress.warn(warning));
+    progress.reach(span.first, Arc::clone(&info.skipped));
     let pool = args.jobs.filter(|jobs| *jobs > 1).map(|jobs| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.into()).build();
         pool.map(Arc::new).map_err(|error| Failure::failed(format!("--jobs {jobs}: {error}")))

@@ -11,7 +11,7 @@ use clap::Args;
 use super::Failure;
 use super::failure::watch_signals;
 use super::settings::{self, Resolved, SettingsArgs};
-use super::source::{self, RangeArgs};
+use super::source::{self, RangeArgs, ReadArgs};
 use super::targets::TargetArgs;
 use crate::Params;
 use crate::bbox::BBox;
@@ -46,6 +46,8 @@ pub struct ViewArgs {
     targets: TargetArgs,
     #[command(flatten)]
     range: RangeArgs,
+    #[command(flatten)]
+    read: ReadArgs,
     /// Document that is opened, if it is there, and saved while you work; of several clips a folder
     ///
     /// It has the form of --json, and --init-file reads it too. Its settings hold unless others are given.
@@ -105,7 +107,7 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
                 if clips.len() > 1
                     && !cancel.is_cancelled()
                     && (place.address.is_some()
-                        || source::open(clip, OpenOptions::default(), false, &cancel).is_err()) =>
+                        || source::open(clip, args.read.options(), false, &cancel).is_err()) =>
             {
                 place.said.push(format!("{} is left out: {}", clip.display(), failure.reason()));
                 failure.report();
@@ -198,7 +200,7 @@ fn serve(
     cancel: &CancelToken,
 ) -> Result<Option<usize>, Failure> {
     let mut resolved = args.settings.resolve(args.preset.as_deref())?;
-    let options = OpenOptions { lenient: args.skip_bad_frames, ..OpenOptions::default() };
+    let options = OpenOptions { lenient: args.skip_bad_frames, ..args.read.options() };
     // A wait that was cut short has the message of its place.
     let interrupted = |failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure };
     let opened = cancel.scope(|| source::open(given, options, false, cancel));

@@ -56,7 +56,7 @@ use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::frame::Channels;
-use crate::media::{Images, decode};
+use crate::media::{Images, decode, first_levels};
 use metrics::{FrameErrors, counts_for_otb, frame_errors};
 use protocols::Start;
 use runner::{RunKey, Trace, run_sequence};
@@ -285,7 +285,11 @@ impl Evaluation {
         let computed = pool.install(|| {
             let run = |(at, runner, sequence, key): &(usize, &dyn Runner, &LabelledSequence, RunKey)| {
                 let (tracker, name) = (runner.name(), sequence.name.as_str());
-                let frames = Images::new((1..).zip(sequence.frames.iter().cloned()).collect(), runner.channels());
+                let frames = Images::new(
+                    (1..).zip(sequence.frames.iter().cloned()).collect(),
+                    runner.channels(),
+                    first_levels(&sequence.frames),
+                );
                 let tick = || {
                     watch(Event::Frame);
                     cancel.check()

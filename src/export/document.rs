@@ -102,7 +102,7 @@ impl Document {
         }
         frames.sort_by_key(|record| record.index);
         let path = path.to_string_lossy().into();
-        let source = SourceRecord { path, start: 1, end: None, frames: None, rate: None, width, height };
+        let source = SourceRecord { path, start: 1, end: None, frames: None, rate: None, width, height, levels: None };
         let parameters = json!({});
         let (error, completed, position) = (None, false, None);
         Ok((Self { source, parameters, targets, frames, named: true, error, completed, position }, notes))

@@ -276,6 +276,7 @@ mod tests {
             rate: None,
             width: 64,
             height: 48,
+            levels: None,
         };
         let first = FrameRecord {
             index: 1,

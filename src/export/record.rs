@@ -208,6 +208,9 @@ pub struct SourceRecord {
     pub width: usize,
     /// Height of the frames, in pixels.
     pub height: usize,
+    /// Black and white of samples with more than 8 bits, which are stretched between them; absent for 8 bits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub levels: Option<[u16; 2]>,
 }
 
 /// One target in one frame: its box, the evidence for it, and the time it took.
@@ -292,7 +295,8 @@ impl SourceRecord {
     pub fn new(path: String, info: &Info, span: Span) -> Self {
         let (frames, (width, height)) = (info.length.or(info.expected_length), info.size.unwrap_or_default());
         let rate = info.rate.filter(|rate| rate.is_finite());
-        Self { path: without_user(&path), start: span.first, end: span.last, frames, rate, width, height }
+        let levels = info.levels.map(|(black, white)| [black, white]);
+        Self { path: without_user(&path), start: span.first, end: span.last, frames, rate, width, height, levels }
     }
 }
 

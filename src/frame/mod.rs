@@ -5,12 +5,16 @@
 
 mod patch;
 mod resample;
+#[cfg_attr(not(feature = "files"), allow(dead_code, reason = "only sources have all layouts"))]
+pub(crate) mod yuv;
 
 #[cfg(feature = "files")]
 use image::DynamicImage;
 
 pub(crate) use patch::{HalfSampler, PatchRect, sample};
 pub(crate) use resample::{Region, Resampler};
+
+use yuv::Packed;
 
 use crate::error::{Error, Result};
 
@@ -115,6 +119,14 @@ impl<'a> Frame<'a> {
         Self::new(data, width, height, width.saturating_mul(3), PixelFormat::Rgb8)
     }
 
+    /// A frame in OpenCV's order, blue first, without gaps between rows.
+    ///
+    /// # Errors
+    /// As [`Frame::new`].
+    pub fn bgr(data: &'a [u8], width: usize, height: usize) -> Result<Self> {
+        Self::new(data, width, height, width.saturating_mul(3), PixelFormat::Bgr8)
+    }
+
     /// Width in pixels.
     pub fn width(&self) -> usize {
         self.width
@@ -181,6 +193,35 @@ impl FrameBuf {
     pub fn new(data: Vec<u8>, width: usize, height: usize, format: PixelFormat) -> Result<Self> {
         Frame::new(&data, width, height, width.saturating_mul(format.bytes()), format)?;
         Ok(Self { data, width, height, format })
+    }
+
+    /// The gray values or the colours of a camera's picture in NV12: `height` rows of luma, then half as many of pairs of Cb
+    /// and Cr, each `stride` bytes after the one above. Levels are limited, by BT.601.
+    ///
+    /// # Errors
+    /// As [`Frame::new`].
+    pub fn from_nv12(data: &[u8], width: usize, height: usize, stride: usize, channels: Channels) -> Result<Self> {
+        Self::from_packed(Packed::Nv12, data, width, height, stride, channels)
+    }
+
+    /// As [`FrameBuf::from_nv12`] of a picture in YUYV (YUY2): Y, Cb, Y, Cr for each two pixels.
+    ///
+    /// # Errors
+    /// As [`Frame::new`].
+    pub fn from_yuyv(data: &[u8], width: usize, height: usize, stride: usize, channels: Channels) -> Result<Self> {
+        Self::from_packed(Packed::Yuyv, data, width, height, stride, channels)
+    }
+
+    pub(crate) fn from_packed(
+        packed: Packed,
+        data: &[u8],
+        width: usize,
+        height: usize,
+        stride: usize,
+        channels: Channels,
+    ) -> Result<Self> {
+        let (planes, picture) = packed.planes(data, width, height, stride)?;
+        planes.decoded(picture, channels, false).map(|(frame, _)| frame)
     }
 
     /// The gray values ([`Frame::gray_at`]) as a frame.

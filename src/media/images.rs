@@ -8,21 +8,21 @@ use std::fs::File;
 use std::io::{Cursor, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 use image::codecs::png::PngDecoder;
 use image::codecs::webp::WebPDecoder;
-use image::{ImageFormat, ImageReader, Limits};
+use image::{ColorType, DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
 use tiff::decoder::Decoder as TiffDecoder;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
+use super::order;
 use super::source::{Demand, Item};
-use super::yuv::{Chroma, Levels, Planes, Standard, planar};
 use crate::error::{Error, Result};
+use crate::frame::yuv::{Chroma, Levels, Planes, Standard, planar};
 use crate::frame::{Channels, FrameBuf, PixelFormat};
 
 /// Maximum pixels of an image, 16,384 x 8,192. A header that claims more is an error.
@@ -37,8 +37,11 @@ const MAX_SIDE: u32 = 65_535;
 /// Maximum bytes that a decoder may allocate: 16-bit RGBA of [`MAX_PIXELS`].
 const MAX_ALLOCATION: u64 = 8 * MAX_PIXELS as u64;
 
+/// Images at the start of a folder that may be unreadable before the levels of all are unknown.
+const MAX_UNREADABLE: usize = 16;
+
 /// An encoded image in memory. All decoders use this reader, so each is compiled once.
-pub(super) type Encoded = Cursor<Arc<[u8]>>;
+pub(super) type Encoded<'a> = Cursor<&'a [u8]>;
 
 /// A frame, and the same picture in colour if the frame is gray and [`Demand::color`] asks for it.
 pub(crate) type Decoded = (FrameBuf, Option<FrameBuf>);
@@ -92,8 +95,7 @@ pub(crate) fn list(folder: &Path) -> Result<Listing> {
             listing.pictures.extend(has_extension(&path, &OTHER_EXTENSIONS).then(|| file_name(&path)));
         }
     }
-    listing.images.sort();
-    listing.images.sort_by(|a, b| alphanumeric_sort::compare_str(a.to_string_lossy(), b.to_string_lossy()));
+    order::sort(&mut listing.images);
     Ok(listing)
 }
 
@@ -122,13 +124,16 @@ pub(super) fn number(path: &Path) -> Option<usize> {
 pub struct Images {
     files: std::vec::IntoIter<(usize, PathBuf)>,
     demand: Demand,
+    levels: Option<(u16, u16)>,
     bytes: Vec<u8>,
 }
 
 impl Images {
-    /// Decodes `files`, pairs of position and path.
-    pub fn new(files: Vec<(usize, PathBuf)>, demand: impl Into<Demand>) -> Self {
-        Self { files: files.into_iter(), demand: demand.into(), bytes: Vec::new() }
+    /// Decodes `files`, pairs of position and path. `levels` are black and white of 16-bit pictures ([`Info::levels`]).
+    ///
+    /// [`Info::levels`]: super::Info::levels
+    pub fn new(files: Vec<(usize, PathBuf)>, demand: impl Into<Demand>, levels: Option<(u16, u16)>) -> Self {
+        Self { files: files.into_iter(), demand: demand.into(), levels, bytes: Vec::new() }
     }
 }
 
@@ -138,7 +143,7 @@ impl Iterator for Images {
     fn next(&mut self) -> Option<Item> {
         let (position, path) = self.files.next()?;
         let begun = Instant::now();
-        let decoded = decode_with(&path, self.demand, &mut self.bytes);
+        let decoded = decode_with(&path, self.demand, self.levels, &mut self.bytes);
         let item = Item::numbered(position, None, decoded, begun.elapsed().as_secs_f64() * 1e3);
         Some(Item { name: file_name(&path), path: Some(path), ..item })
     }
@@ -148,14 +153,16 @@ impl Iterator for Images {
     }
 }
 
-/// Decodes an image file. 16-bit samples are scaled to 8 bits (v/257, rounded), alpha is dropped, palettes are
-/// resolved.
+/// Decodes an image file. 16-bit samples are scaled to 8 bits (v/257, rounded; in a sequence by [`Info::levels`]), alpha is
+/// dropped, palettes are resolved.
+///
+/// [`Info::levels`]: super::Info::levels
 ///
 /// # Errors
 /// [`Error::Io`] when the file cannot be read; [`Error::Decode`] when it is empty, truncated, of an unknown format, of
 /// more than 2^27 pixels, holds several pictures (an animation, pages), or makes the decoder fail or panic.
 pub fn decode(path: impl AsRef<Path>, channels: Channels) -> Result<FrameBuf> {
-    decode_with(path.as_ref(), channels.into(), &mut Vec::new()).map(|(frame, _)| frame)
+    decode_with(path.as_ref(), channels.into(), None, &mut Vec::new()).map(|(frame, _)| frame)
 }
 
 /// Decodes an image in memory; `path` names it in errors.
@@ -163,27 +170,62 @@ pub fn decode(path: impl AsRef<Path>, channels: Channels) -> Result<FrameBuf> {
 /// # Errors
 /// [`Error::Decode`] as [`decode`].
 pub fn decode_bytes(bytes: &[u8], path: impl AsRef<Path>, channels: Channels) -> Result<FrameBuf> {
-    decode_both(bytes, path.as_ref(), channels.into()).map(|(frame, _)| frame)
+    decode_both(bytes, path.as_ref(), channels.into(), None).map(|(frame, _)| frame)
 }
 
-fn decode_both(bytes: &[u8], path: &Path, demand: Demand) -> Result<Decoded> {
-    guarded(|| picture(bytes, demand)).map_err(|reason| Error::Decode { path: path.to_path_buf(), reason })
+fn decode_both(bytes: &[u8], path: &Path, demand: Demand, levels: Option<(u16, u16)>) -> Result<Decoded> {
+    guarded(|| picture(bytes, demand, levels)).map_err(|reason| Error::Decode { path: path.to_path_buf(), reason })
 }
 
 /// Decodes an image file; `bytes` is a buffer for the file.
-fn decode_with(path: &Path, demand: Demand, bytes: &mut Vec<u8>) -> Result<Decoded> {
+fn decode_with(path: &Path, demand: Demand, levels: Option<(u16, u16)>, bytes: &mut Vec<u8>) -> Result<Decoded> {
     read(path, bytes)?;
-    decode_both(bytes, path, demand)
+    decode_both(bytes, path, demand, levels)
+}
+
+/// The darkest and the brightest level of the first of `images` that can be read, if it has 16 bits a sample.
+pub fn first_levels(images: &[PathBuf]) -> Option<(u16, u16)> {
+    let levels = |path: &PathBuf| {
+        let bytes = encoded(path).ok()?;
+        let format = image::guess_format(&bytes).ok()?;
+        guarded(|| {
+            if format == ImageFormat::Jpeg {
+                return Ok(None);
+            }
+            let decoder = decoder(&bytes, format)?;
+            let (color, pictured) = (decoder.color_type(), || picture_of(decoder));
+            Ok(match color {
+                ColorType::L16 | ColorType::La16 => Some(range(pictured()?.into_luma16().iter().copied())),
+                ColorType::Rgb16 | ColorType::Rgba16 => Some(range(pictured()?.into_rgb16().iter().copied())),
+                _ => None,
+            })
+        })
+        .ok()
+    };
+    images.iter().take(MAX_UNREADABLE).find_map(levels).flatten()
+}
+
+/// The least and the greatest of all samples; the whole range if they are equal.
+pub(super) fn range(samples: impl Iterator<Item = u16>) -> (u16, u16) {
+    let (low, high) = samples.fold((u16::MAX, 0), |(low, high), sample| (low.min(sample), high.max(sample)));
+    if low < high { (low, high) } else { (0, u16::MAX) }
+}
+
+/// A 16-bit sample as 8 bits between black and white, rounded.
+pub(super) fn stretched(sample: u16, (black, white): (u16, u16)) -> u8 {
+    let range = u32::from(white.saturating_sub(black)).max(1);
+    let above = u32::from(sample.saturating_sub(black)).min(range);
+    ((above * 255 + range / 2) / range) as u8
 }
 
 /// Reads an image file.
 ///
 /// # Errors
 /// [`Error::Io`] when it cannot be read; [`Error::Decode`] for a folder or a file that is too large.
-pub(super) fn encoded(path: &Path) -> Result<Encoded> {
+pub(super) fn encoded(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     read(path, &mut bytes)?;
-    Ok(Encoded::new(bytes.into()))
+    Ok(bytes)
 }
 
 fn read(path: &Path, bytes: &mut Vec<u8>) -> Result<()> {
@@ -214,14 +256,17 @@ pub(super) fn guarded<T>(decoder: impl FnOnce() -> Result<T, String>) -> Result<
     })
 }
 
-fn picture(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
+fn picture(bytes: &[u8], demand: Demand, levels: Option<(u16, u16)>) -> Result<Decoded, String> {
     if bytes.is_empty() {
         return Err("the file is empty".into());
     }
     let format = image::guess_format(bytes).map_err(|_| "its first bytes are of no image format".to_string())?;
     match format {
         ImageFormat::Jpeg => jpeg(bytes, demand),
-        other => general(bytes, other, demand),
+        other => {
+            let frame = frame_of(picture_of(decoder(bytes, other)?)?, levels).map_err(|error| error.to_string())?;
+            Ok(demanded(frame, demand))
+        }
     }
 }
 
@@ -263,7 +308,7 @@ fn jpeg(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
         ColorSpace::YCbCr => {
             let (chroma, levels, standard) = (Chroma::C444, Levels::Full, Standard::Bt601);
             let planes = Planes { width, height, chroma, levels, standard };
-            planes.decoded(planar(&data), demand).map_err(|error| error.to_string())
+            planes.decoded(planar(&data), demand.channels, demand.color).map_err(|error| error.to_string())
         }
         ColorSpace::Luma => Ok((buffer(data, PixelFormat::Gray8)?, None)),
         _ => Ok(demanded(buffer(data, PixelFormat::Rgb8)?, demand)),
@@ -312,29 +357,64 @@ impl JpegMarkers {
     }
 }
 
-/// Decodes any other format by the crate `image`.
-fn general(bytes: &[u8], format: ImageFormat, demand: Demand) -> Result<Decoded, String> {
+/// The decoder of the crate `image` for any other format, after its header.
+fn decoder(bytes: &[u8], format: ImageFormat) -> Result<Box<dyn ImageDecoder + '_>, String> {
     let mut limits = Limits::default();
     limits.max_image_width = Some(MAX_SIDE);
     limits.max_image_height = Some(MAX_SIDE);
     limits.max_alloc = Some(MAX_ALLOCATION);
-    let encoded = Encoded::new(bytes.into());
-    let reader = || {
-        let mut reader = ImageReader::with_format(encoded.clone(), format);
-        reader.limits(limits.clone());
-        reader
-    };
-    if holds_several(encoded.clone(), format) {
-        if format == ImageFormat::Tiff {
+    let (encoded, wrong) = (Encoded::new(bytes), |error: image::ImageError| error.to_string());
+    let (mut decoder, is_several): (Box<dyn ImageDecoder>, _) = match format {
+        ImageFormat::Png => {
+            let png = PngDecoder::with_limits(encoded, limits.clone()).map_err(wrong)?;
+            let is_several = png.is_apng().map_err(wrong)?;
+            (Box::new(png), is_several)
+        }
+        ImageFormat::WebP => {
+            let webp = WebPDecoder::new(encoded).map_err(wrong)?;
+            let is_several = webp.has_animation();
+            (Box::new(webp), is_several)
+        }
+        ImageFormat::Tiff if has_pages(encoded.clone()) => {
             return Err("it holds several pages: write each page to a file of its own".into());
         }
+        _ => {
+            let mut reader = ImageReader::with_format(encoded, format);
+            reader.limits(limits.clone());
+            (Box::new(reader.into_decoder().map_err(wrong)?), false)
+        }
+    };
+    if is_several {
         return Err("it holds several pictures: give the file itself as the source".into());
     }
-    let (width, height) = reader().into_dimensions().map_err(|error| error.to_string())?;
+    let (width, height) = decoder.dimensions();
     check_size(width as usize, height as usize)?;
-    let picture = reader().decode().map_err(|error| error.to_string())?;
-    let frame = FrameBuf::try_from(picture).map_err(|error| error.to_string())?;
-    Ok(demanded(frame, demand))
+    limits.reserve(decoder.total_bytes()).map_err(wrong)?;
+    decoder.set_limits(limits).map_err(wrong)?;
+    Ok(decoder)
+}
+
+fn picture_of(decoder: Box<dyn ImageDecoder + '_>) -> Result<DynamicImage, String> {
+    DynamicImage::from_decoder(decoder).map_err(|error| error.to_string())
+}
+
+fn has_pages(encoded: Encoded) -> bool {
+    TiffDecoder::new(encoded).is_ok_and(|decoder| decoder.more_images())
+}
+
+/// The frame of a picture; 16-bit samples are stretched between `levels`.
+pub(super) fn frame_of(picture: DynamicImage, levels: Option<(u16, u16)>) -> Result<FrameBuf> {
+    let (width, height) = (picture.width() as usize, picture.height() as usize);
+    let samples = |all: Vec<u16>, levels| all.into_iter().map(|sample| stretched(sample, levels)).collect();
+    match (levels, picture.color()) {
+        (Some(levels), ColorType::L16 | ColorType::La16) => {
+            FrameBuf::new(samples(picture.into_luma16().into_raw(), levels), width, height, PixelFormat::Gray8)
+        }
+        (Some(levels), ColorType::Rgb16 | ColorType::Rgba16) => {
+            FrameBuf::new(samples(picture.into_rgb16().into_raw(), levels), width, height, PixelFormat::Rgb8)
+        }
+        _ => FrameBuf::try_from(picture),
+    }
 }
 
 pub(super) fn check_size(width: usize, height: usize) -> Result<(), String> {
@@ -344,23 +424,22 @@ pub(super) fn check_size(width: usize, height: usize) -> Result<(), String> {
     }
 }
 
-/// Whether an image is an animation or has several pages.
-pub(super) fn holds_several(encoded: Encoded, format: ImageFormat) -> bool {
-    let several = guarded(|| {
+/// Whether an image is an animation.
+pub(super) fn is_animated(bytes: &[u8], format: ImageFormat) -> bool {
+    let animated = guarded(|| {
         Ok(match format {
-            ImageFormat::Png => PngDecoder::new(encoded).ok().and_then(|decoder| decoder.is_apng().ok()),
-            ImageFormat::WebP => WebPDecoder::new(encoded).ok().map(|decoder| decoder.has_animation()),
-            ImageFormat::Tiff => TiffDecoder::new(encoded).ok().map(|decoder| decoder.more_images()),
-            _ => None,
+            ImageFormat::Png => PngDecoder::new(Encoded::new(bytes)).is_ok_and(|png| png.is_apng().unwrap_or(false)),
+            ImageFormat::WebP => WebPDecoder::new(Encoded::new(bytes)).is_ok_and(|webp| webp.has_animation()),
+            _ => false,
         })
     });
-    several == Ok(Some(true))
+    animated == Ok(true)
 }
 
 /// Converts a decoded picture, in colour or gray, to the demanded channels.
 pub(crate) fn demanded(picture: FrameBuf, demand: Demand) -> Decoded {
     match (demand.channels, picture.as_frame().format()) {
-        (Channels::Luma, PixelFormat::Rgb8) => (picture.to_luma(), demand.color.then_some(picture)),
+        (Channels::Luma, PixelFormat::Rgb8 | PixelFormat::Bgr8) => (picture.to_luma(), demand.color.then_some(picture)),
         _ => (picture, None),
     }
 }
@@ -375,14 +454,6 @@ mod tests {
             std::fs::write(folder.path().join(file), b"").unwrap();
         }
         list(folder.path()).unwrap().images.iter().map(|path| file_name(path)).collect()
-    }
-
-    #[test]
-    fn order_is_natural() {
-        assert_eq!(names(&["10.jpg", "2.jpg", "1.jpg"]), ["1.jpg", "2.jpg", "10.jpg"]);
-        assert_eq!(names(&["img10.png", "img9.png", "img0.png"]), ["img0.png", "img9.png", "img10.png"]);
-        assert_eq!(names(&["0002.jpg", "0010.jpg", "0001.jpg"]), ["0001.jpg", "0002.jpg", "0010.jpg"]);
-        assert_eq!(names(&["frame (10).png", "frame (9).png"]), ["frame (9).png", "frame (10).png"]);
     }
 
     #[test]

@@ -4,25 +4,28 @@
 //! reads, or a pipe of raw frames ([`Y4m`]). Each is a [`Source`]: its [`Info`], and its frames in order as [`Item`]s.
 //! [`Prefetch`] reads any source ahead on other threads. [`decode()`] turns one image into a frame.
 
+mod animation;
 pub mod annotation;
 mod images;
 mod open;
+mod order;
 pub mod otb;
+mod raw;
 mod sequence;
 mod source;
 mod video;
 mod y4m;
-mod yuv;
 
 #[cfg(feature = "synth")]
 pub(crate) use images::demanded;
 #[cfg(feature = "cli")]
 pub(crate) use images::is_image;
 pub(crate) use images::{INDEX, file_name, list};
-pub use images::{Images, decode, decode_bytes};
+pub use images::{Images, decode, decode_bytes, first_levels};
 pub use open::{OpenOptions, Truth, open};
 #[cfg(feature = "cli")]
 pub(crate) use open::{is_pipe, local};
+pub use raw::RawFormat;
 pub use sequence::Sequence;
 pub(crate) use sequence::{IMAGE_FOLDERS, TRUTH_FILES, numbered_truths, plain_truths};
 #[cfg(feature = "cli")]

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use image::ImageFormat;
 
-use super::images::{encoded, holds_several, is_image};
+use super::animation::WebP;
+use super::images::{encoded, is_animated, is_image};
 use super::video::Video;
-use super::{Sequence, Source, Y4m};
+use super::{RawFormat, Sequence, Source, Y4m};
 use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
 
@@ -44,11 +45,25 @@ pub struct OpenOptions {
     pub lenient: bool,
     /// Longest wait for the next frame of a video.
     pub timeout: Duration,
+    /// Which video of a file that has several, from 1. The default is the one that is marked so, else the first.
+    pub stream: Option<usize>,
+    /// Black and white of samples with more than 8 bits. The default is the range of the first frame.
+    pub levels: Option<(u16, u16)>,
+    /// The format of frames without a header on the standard input or in a named pipe.
+    pub raw: Option<RawFormat>,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { target: None, truth: Truth::Beside, lenient: false, timeout: Duration::from_secs(30) }
+        Self {
+            target: None,
+            truth: Truth::Beside,
+            lenient: false,
+            timeout: Duration::from_secs(30),
+            stream: None,
+            levels: None,
+            raw: None,
+        }
     }
 }
 
@@ -56,13 +71,24 @@ impl Default for OpenOptions {
 /// pipe of Y4M, or `-`, the standard input as Y4M.
 ///
 /// # Errors
-/// [`Error::Sequence`] for a single picture, for a video that ffmpeg cannot read or without ffmpeg, and when `cancel` is
-/// cancelled; as [`Sequence::open`] and [`Y4m::open`].
+/// [`Error::Sequence`] for a single picture, for a video that ffmpeg cannot read or without ffmpeg; [`Error::Cancelled`]; as
+/// [`Sequence::open`] and [`Y4m::open`].
 pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result<Box<dyn Source>> {
     if given == Path::new("-") {
-        return open_pipe("standard input".as_ref(), cancel, || Y4m::open("standard input", std::io::stdin()));
+        let (name, input) = ("standard input", std::io::stdin());
+        return match options.raw {
+            Some(format) => Ok(Box::new(Y4m::raw(name, input, format))),
+            None => open_pipe(cancel, move || Y4m::open(name, input)),
+        };
     }
-    let given = local(given);
+    // The number of a camera, as OpenCV counts them.
+    let camera = given.to_str().filter(|text| !given.exists() && text.parse::<u16>().is_ok());
+    let camera = camera.map(|number| PathBuf::from(format!("/dev/video{number}")));
+    let given = camera.as_deref().unwrap_or_else(|| local(given));
+    if options.raw.is_some() && !is_pipe(given) {
+        let reason = "--raw is for frames on the standard input (-) or in a named pipe".into();
+        return Err(Error::Sequence { path: given.into(), reason });
+    }
     if given.is_dir() {
         return Ok(Box::new(Sequence::open(given, options)?));
     }
@@ -79,7 +105,11 @@ pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result
         match image::guess_format(&first) {
             // Animations are videos.
             Ok(ImageFormat::Gif) => {}
-            Ok(format @ (ImageFormat::Png | ImageFormat::WebP)) if holds_several(encoded(given)?, format) => {}
+            Ok(ImageFormat::Png) if is_animated(&encoded(given)?, ImageFormat::Png) => {}
+            // ffmpeg does not read these.
+            Ok(ImageFormat::WebP) if is_animated(&encoded(given)?, ImageFormat::WebP) => {
+                return Ok(Box::new(WebP::open(given)?));
+            }
             _ if is_image(given) => {
                 let reason = "this is one picture: give the folder that holds the images".into();
                 return Err(Error::Sequence { path: given.into(), reason });
@@ -88,8 +118,14 @@ pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result
         }
     }
     if is_pipe(given) {
-        let pipe = given.to_path_buf();
-        return open_pipe(given, cancel, move || Y4m::open_file(&pipe));
+        let (pipe, raw) = (given.to_path_buf(), options.raw);
+        return open_pipe(cancel, move || match raw {
+            Some(format) => {
+                let file = File::open(&pipe).map_err(|source| Error::io(&pipe, source))?;
+                Ok(Y4m::raw(pipe.to_string_lossy(), file, format))
+            }
+            None => Y4m::open_file(&pipe),
+        });
     }
     Ok(Box::new(Video::open(given, options, cancel)?))
 }
@@ -114,18 +150,14 @@ pub(crate) fn is_pipe(path: &Path) -> bool {
 }
 
 /// Waits for the header of a pipe, which may never come.
-fn open_pipe(
-    given: &Path,
-    cancel: &CancelToken,
-    open: impl FnOnce() -> Result<Y4m> + Send + 'static,
-) -> Result<Box<dyn Source>> {
+fn open_pipe(cancel: &CancelToken, open: impl FnOnce() -> Result<Y4m> + Send + 'static) -> Result<Box<dyn Source>> {
     let (sender, opened) = channel();
     spawn("open", move || drop(sender.send(open())))?;
     loop {
         match opened.recv_timeout(POLL) {
             Ok(opened) => return Ok(Box::new(opened?)),
             Err(error) if error == RecvTimeoutError::Disconnected || cancel.is_cancelled() => {
-                return Err(Error::Sequence { path: given.into(), reason: "interrupted".into() });
+                return Err(Error::Cancelled);
             }
             Err(_) => {}
         }

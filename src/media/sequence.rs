@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::annotation::{Annotations, Base, Row};
-use super::images::{EXTENSIONS, Listing, file_name, list, number};
+use super::images::{EXTENSIONS, Listing, file_name, first_levels, list, number};
+use super::order;
 use super::otb::{self, OtbSequence};
 use super::{Demand, Images, Info, OpenOptions, Source, Span, Stream, Truth};
 use crate::bbox::BBox;
@@ -43,6 +44,7 @@ impl Sequence {
 
     fn open_at(given: &Path, options: &OpenOptions) -> Result<Self> {
         let (image_folder, Listing { images, pictures, .. }) = images_of(given)?;
+        order::check(&images).map_err(|reason| Error::Sequence { path: image_folder.clone(), reason })?;
         // A link keeps its own name; only `.` and `..` are resolved.
         let absolute = if given.file_name().is_some() { std::path::absolute(given) } else { given.canonicalize() };
         let absolute = absolute.map_err(|source| Error::io(given, source))?;
@@ -86,6 +88,7 @@ impl Sequence {
             inputs: of_images.chain(of_truths).chain(truth_path.clone()).collect(),
             truth_path,
             truth_base,
+            levels: first_levels(&images).map(|first| options.levels.unwrap_or(first)),
             images,
             warnings,
             ..Info::default()
@@ -110,7 +113,7 @@ impl Source for Sequence {
     }
 
     fn stream(&self, span: Span, demand: Demand, _: &CancelToken) -> Result<Stream> {
-        Ok(Box::new(Images::new(self.info.image_files(span), demand)))
+        Ok(Box::new(Images::new(self.info.image_files(span), demand, self.info.levels)))
     }
 }
 

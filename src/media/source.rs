@@ -6,9 +6,11 @@ use std::panic::resume_unwind;
 #[cfg(feature = "cli")]
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 #[cfg(feature = "cli")]
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -97,6 +99,11 @@ pub struct Info {
     pub truth_base: Option<Base>,
     /// File of each frame of a folder of images; where there are any, [`Prefetch`] decodes these.
     pub images: Vec<PathBuf>,
+    /// Black and white of samples with more than 8 bits, which are stretched between them: the range of the first frame, or
+    /// [`OpenOptions::levels`](super::OpenOptions::levels).
+    pub levels: Option<(u16, u16)>,
+    /// Frames that were decoded on the way to the first of a span, for progress only.
+    pub skipped: Arc<AtomicUsize>,
     /// Other files and folders that are read, now or when the source is opened again.
     pub inputs: Vec<PathBuf>,
     /// Warnings for the user.
@@ -327,7 +334,8 @@ impl Prefetch {
         }
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
         let part = |thread| images.iter().skip(thread).step_by(threads).cloned().collect();
-        let streams = (0..threads).map(|thread| Box::new(Images::new(part(thread), demand)) as Stream);
+        let streams =
+            (0..threads).map(|thread| Box::new(Images::new(part(thread), demand, source.info().levels)) as Stream);
         Self::start(streams.collect(), depth, cancel)
     }
 

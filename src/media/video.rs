@@ -3,19 +3,20 @@
 use std::ffi::OsString;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::ChildStdout;
+use std::process::{ChildStdout, Command};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::images::{Decoded, check_size, demanded};
-use super::yuv::{Chroma, Levels, Planes, Standard};
+use super::images::{Decoded, check_size, demanded, range, stretched};
 use super::{Demand, Info, Item, OpenOptions, Source, Span, Stream};
 use crate::cancel::{CancelToken, lock};
 use crate::error::{Error, Result};
 use crate::ffmpeg::{self, FfmpegProcess, Limits};
+use crate::frame::yuv::{Chroma, Levels, Planes, Standard};
 use crate::frame::{Channels, FrameBuf, PixelFormat};
 
 /// Time step in seconds that ffmpeg takes for an error in a file. A long pause is not an error.
@@ -26,6 +27,43 @@ const LOG_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Frames that are decoded sooner than a keyframe is sought.
 const MIN_SEEK: usize = 24;
+
+/// Frames between the keyframe at which decoding begins and the wanted one: their times prove that the count is right.
+const LEAD: usize = 12;
+
+/// Seconds by which a seek in a transport stream aims before the keyframe, because it finds any packet.
+const TRANSPORT_LEAD: f64 = 1.0;
+
+/// Codecs whose pictures after a keyframe need none before it. Of other codecs all frames are decoded.
+const SEEKABLE: [&str; 15] = [
+    "av1",
+    "dnxhd",
+    "ffv1",
+    "ffvhuff",
+    "h264",
+    "hevc",
+    "huffyuv",
+    "mjpeg",
+    "mpeg1video",
+    "mpeg2video",
+    "mpeg4",
+    "prores",
+    "rawvideo",
+    "utvideo",
+    "vp9",
+];
+
+/// Packets of at most this many bytes may hold no picture.
+const EMPTY_PACKET: usize = 16;
+
+/// Formats of one file that holds its frames. Playlists, lists of files and scripts would read other files.
+const FORMATS: &str = "apng,asf,av1,avi,avs2,avs3,cavsvideo,dhav,dirac,dnxhd,dv,fits,flic,flv,gif,gxf,h261,h263,h264,hevc,\
+                       ipu,ivf,jpeg_pipe,kux,live_flv,lxf,m4v,matroska,mjpeg,mov,mpeg,mpegts,mpegtsraw,mpegvideo,mpjpeg,mtv,mxf,\
+                       nsv,nut,obu,ogg,png_pipe,r3d,rm,roq,ser,swf,vc1,vc1test,wtv,y4m,yuv4mpegpipe";
+
+/// What an address may use besides its own protocol. Files of this machine are not among it.
+const PROTOCOLS: &str = "crypto,data,ftp,gopher,gophers,hls,http,httpproxy,https,mmsh,mmst,rist,rtmp,rtmpe,rtmps,rtmpt,\
+                         rtmpte,rtmpts,rtp,sctp,sftp,srt,srtp,tcp,tls,udp,udplite";
 
 /// A seek to a later frame than this one, whose time is not known, reads the times of the packets first.
 const MIN_INDEX: usize = 100;
@@ -59,8 +97,24 @@ pub(super) struct Video {
     lenient: bool,
     timeout: Duration,
     probe: Probe,
-    /// The times of the frames that were decoded, or whose packets were read, from the first one on.
-    times: Arc<Mutex<Vec<Time>>>,
+    /// The frames that were decoded, or whose packets were read, from the first one on.
+    index: Arc<Mutex<Vec<Indexed>>>,
+}
+
+/// The time of a frame, and whether it is a keyframe.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Indexed {
+    time: Time,
+    key: bool,
+}
+
+/// Where to seek.
+#[derive(Clone, Copy, Debug)]
+struct Seek {
+    /// Seconds, at or after a keyframe.
+    to: f64,
+    /// The time of the wanted frame in ticks.
+    wanted: i64,
 }
 
 /// Ticks, and seconds of a tick as a fraction.
@@ -77,13 +131,17 @@ impl Video {
     /// [`Error::Sequence`] if ffmpeg is not installed, cannot read it or finds no video in it; [`Error::Io`] for a
     /// missing file.
     pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result<Self> {
-        let input = Input::new(given);
+        let mut input = Input::new(given);
         if input.kind != Kind::Address {
             std::fs::metadata(&input.path).map_err(|source| Error::io(&input.path, source))?;
         }
         let limits = Limits { timeout: options.timeout, cancel: cancel.clone() };
-        let probe = Probe::new(&input, limits)?;
+        let (probe, warning) = Probe::new(&mut input, options.stream, limits.clone())?;
         let (live, shown) = (input.kind != Kind::File, input.shown());
+        let levels = match probe.depth > 8 {
+            true => Some(options.levels.map_or_else(|| first_levels(&input, &probe, limits), Ok)?),
+            false => None,
+        };
         let info = Info {
             name: shown.file_stem().unwrap_or(shown.as_os_str()).to_string_lossy().into_owned(),
             expected_length: probe.frames.filter(|_| !live),
@@ -95,9 +153,11 @@ impl Video {
             sound: (!live).then(|| (input.path.clone(), probe.start)),
             live,
             inputs: vec![input.path.clone()],
+            levels,
+            warnings: warning.into_iter().collect(),
             ..Info::default()
         };
-        Ok(Self { info, input, lenient: options.lenient, timeout: options.timeout, probe, times: Arc::default() })
+        Ok(Self { info, input, lenient: options.lenient, timeout: options.timeout, probe, index: Arc::default() })
     }
 
     /// How ffmpeg writes the frames: the layout of a frame, the value of `-pix_fmt`, and a filter to append.
@@ -106,6 +166,9 @@ impl Video {
         let levels = if pixels.starts_with("yuvj") { Levels::Full } else { Levels::Limited };
         let planes =
             |chroma, levels| Form::Planes(Planes { width, height, chroma, levels, standard: self.probe.standard });
+        if let Some(levels) = self.info.levels {
+            return (Form::Deep(width, height, levels), pixels, "");
+        }
         if pixels.starts_with("gray") || pixels.starts_with("mono") {
             return (planes(Chroma::Mono, Levels::Full), "gray", "");
         }
@@ -126,38 +189,44 @@ impl Video {
         }
     }
 
-    /// Where to seek for the frame `first`, in seconds, if its time and that of the frame before are known.
-    fn seek_point(&self, first: usize, cancel: &CancelToken) -> Option<f64> {
+    /// Where to seek for the frame `first`, if a keyframe before it and the times up to it are known.
+    fn seek_point(&self, first: usize, cancel: &CancelToken) -> Option<Seek> {
         if self.input.kind != Kind::File || first <= MIN_SEEK {
             return None;
         }
-        let known = lock(&self.times).len();
+        let known = lock(&self.index).len();
         if !self.lenient && first > known.max(MIN_INDEX) {
             let interval = format!("%+#{}", first.saturating_add(REORDERED));
-            let mut times = self.packet_times(&interval, cancel).unwrap_or_default();
-            times.truncate(first);
-            let mut known = lock(&self.times);
-            if times.starts_with(&known) {
-                *known = times;
+            let mut frames = self.packets(&interval, cancel).unwrap_or_default();
+            frames.truncate(first);
+            let mut known = lock(&self.index);
+            if frames.iter().map(|frame| frame.time).take(known.len()).eq(known.iter().map(|frame| frame.time)) {
+                *known = frames;
             }
         }
-        let times = lock(&self.times);
-        let [before, here] = *times.get(first - 2..first)?.first_chunk()?;
-        (before.0 < here.0).then(|| f64::midpoint(seconds(before), seconds(here)))
+        let index = lock(&self.index);
+        let frames = index.get(..first)?;
+        let key = frames[..first - LEAD].iter().rposition(|frame| frame.key).filter(|key| *key >= MIN_SEEK)?;
+        let aim = first - LEAD - 1;
+        let to = match self.probe.is_transport {
+            true => seconds(frames[key].time) - TRANSPORT_LEAD,
+            false => f64::midpoint(seconds(frames[aim].time), seconds(frames[aim + 1].time)),
+        };
+        let is_sorted = frames.windows(2).all(|pair| pair[0].time.0 < pair[1].time.0);
+        is_sorted.then_some(Seek { to: to.max(0.0), wanted: frames[first - 1].time.0 })
     }
 
-    /// The times of the frames whose packets are in `interval` (of ffprobe's `-read_intervals`), without decoding; `None`
-    /// where packets do not tell them.
-    fn packet_times(&self, interval: &str, cancel: &CancelToken) -> Option<Vec<Time>> {
-        let entries = "packet=pts,dts,flags:stream=codec_name,time_base:format=start_time";
+    /// The frames whose packets are in `interval` (of ffprobe's `-read_intervals`), without decoding; `None` where packets
+    /// do not tell them.
+    fn packets(&self, interval: &str, cancel: &CancelToken) -> Option<Vec<Indexed>> {
+        let entries = "packet=pts,dts,flags,size:stream=codec_name,time_base,field_order:format=start_time";
         let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
         let arguments = ["-of", "compact", "-read_intervals", interval, "-show_entries", entries];
-        let text = ffprobe(&self.input, limits, &arguments).ok()?;
-        packet_times(&text)
+        packets(&ffprobe(&self.input, limits, &arguments).ok()?)
     }
 
-    /// Starts ffmpeg at the first frame of the file, or at a keyframe before `seek`.
-    fn start(&self, seek: Option<f64>, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Frames> {
+    /// Starts ffmpeg at the first frame of the file, or by a seek.
+    fn start(&self, seek: Option<Seek>, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Frames> {
         let (width, height) = self.probe.size;
         let longest = width.max(height);
         let side = demand.side.filter(|&side| longest > side);
@@ -169,6 +238,7 @@ impl Video {
             let [width, height] = [width, height].map(|length| (length * side / longest).max(1));
             form = match form {
                 Form::Rgb(..) => Form::Rgb(width, height),
+                Form::Deep(_, _, levels) => Form::Deep(width, height, levels),
                 Form::Planes(planes) => Form::Planes(Planes { width, height, ..planes }),
             };
             filter += &format!(",scale={width}:{height}:flags=area");
@@ -187,22 +257,27 @@ impl Video {
         if live {
             command.args(["-thread_type", "slice"]);
         }
-        // Times count from the first frame also after a seek, and no picture is written that lacks its references.
-        if let Some(seek) = seek {
-            command.args(["-copyts", "-start_at_zero", "-flags", "-output_corrupt", "-ss", &format!("{seek:.6}")]);
+        // Times count from the first frame also after a seek, and no picture is written that lacks its references. All
+        // frames from the seek on are logged, so that the keyframe is seen.
+        if let Some(Seek { to, .. }) = seek {
+            command.args(["-copyts", "-start_at_zero", "-flags", "-output_corrupt", "-noaccurate_seek"]);
+            command.args(["-ss", &format!("{to:.6}")]);
         }
         command.args(["-dts_delta_threshold", MAX_PAUSE]).args(self.input.arguments());
         // `showinfo` logs the time and size of each frame, also of those that `select` leaves out. The written times are
         // frame numbers, because ffmpeg would refuse two frames that are closer than the nominal rate.
         let before = span.first.saturating_sub(1);
-        let begun = if seek.is_some() { before } else { 0 };
-        // A new size starts the filters anew, and `select` would leave out as many frames again.
-        let left_out = if self.lenient { 0 } else { before - begun };
-        let filters = format!("showinfo=checksum=0,select=gte(n\\,{left_out}){filter}");
-        command.args(["-map", "0:V:0", "-vf", &filters, "-bsf:v", "setts=ts=N"]);
+        let (left_out, selected) = match seek {
+            Some(Seek { wanted, .. }) => (before, format!("gte(pts\\,{wanted})")),
+            // A new size starts the filters anew, and `select` would leave out as many frames again.
+            None if self.lenient => (0, "1".into()),
+            None => (before, format!("gte(n\\,{before})")),
+        };
+        let filters = format!("showinfo=checksum=0,select={selected}{filter}");
+        command.args(["-map", &format!("0:{}", self.input.select), "-vf", &filters, "-bsf:v", "setts=ts=N"]);
         command.args(ffmpeg::passthrough(self.probe.version)).args(["-autoscale", "0", "-pix_fmt", pixels]);
         if let Some(last) = span.last.filter(|&last| last <= MAX_FRAMES) {
-            command.args(["-frames:v", &last.saturating_sub(begun + left_out).to_string()]);
+            command.args(["-frames:v", &last.saturating_sub(left_out).to_string()]);
         }
         command.args(["-f", "rawvideo", "pipe:1"]);
         let (sender, logs) = channel();
@@ -217,7 +292,8 @@ impl Video {
         let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
         let (process, out) = FfmpegProcess::start(command, &self.input.shown(), limits, on_line)?;
         let video = self.clone();
-        Ok(Frames { video, process, logs, out: Some(out), form, span, demand, begun, read: begun, newest: None })
+        let sought = seek.is_some();
+        Ok(Frames { video, process, logs, out: Some(out), form, span, demand, sought, begun: 0, read: 0, newest: None })
     }
 
     /// Whether logged errors are errors.
@@ -235,9 +311,10 @@ impl Source for Video {
         if self.input.kind != Kind::File || self.lenient {
             return None;
         }
-        let times = self.packet_times(&format!("%+{}", until + REORDERED_SECONDS), cancel)?;
-        let first = times.first()?.0;
-        Some(times.into_iter().map(|(count, tick)| seconds((count.saturating_sub(first), tick))).collect())
+        let frames = self.packets(&format!("%+{}", until + REORDERED_SECONDS), cancel)?;
+        let first = frames.first()?.time.0;
+        let time = |frame: &Indexed| seconds((frame.time.0.saturating_sub(first), frame.time.1));
+        Some(frames.iter().map(time).collect())
     }
 
     fn stream(&self, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Stream> {
@@ -250,6 +327,8 @@ impl Source for Video {
 struct Input {
     path: PathBuf,
     kind: Kind,
+    /// The video stream: all, or the index of one. `V` excludes cover pictures.
+    select: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -270,7 +349,7 @@ impl Input {
             Some(text) if text.starts_with("/dev/video") || text.starts_with("/dev/v4l/") => Kind::Camera,
             _ => Kind::File,
         };
-        Self { path: given.into(), kind }
+        Self { path: given.into(), kind, select: "V".into() }
     }
 
     /// The path without a password.
@@ -278,24 +357,42 @@ impl Input {
         self.path.to_str().map_or_else(|| self.path.clone(), |text| without_user(text).into())
     }
 
-    /// An error; ffmpeg's messages have the address, too.
-    fn error(&self, reason: String) -> Error {
-        let (given, shown) = (self.path.to_string_lossy(), self.shown());
-        Error::Sequence { reason: reason.replace(&*given, &shown.to_string_lossy()), path: shown }
+    /// Why it cannot be opened.
+    fn error(&self, reason: impl Into<String>) -> Error {
+        let reason = self.plain(reason.into());
+        Error::Sequence { path: self.shown(), reason }
+    }
+
+    /// Why it ends.
+    fn ended(&self, reason: impl Into<String>) -> Error {
+        let reason = self.plain(reason.into());
+        Error::Ended { path: self.shown(), reason }
+    }
+
+    /// ffmpeg's message, which has the address, too, without its password.
+    fn plain(&self, reason: String) -> String {
+        if reason.contains("Format not on whitelist") {
+            return "there is no video in it, or it is a playlist or a pattern of images: give the video, the folder of the \
+                    images, or `ffmpeg -i FILE -f yuv4mpegpipe - | kcf-track -`"
+                .into();
+        }
+        reason.replace(&*self.path.to_string_lossy(), &self.shown().to_string_lossy())
     }
 
     fn arguments(&self) -> Vec<OsString> {
         let mut path = self.path.clone().into_os_string();
+        let text = self.path.to_string_lossy();
+        let protocols = format!("{PROTOCOLS},{}", text.split_once("://").map_or("", |(scheme, _)| scheme));
         let before: &[&str] = match self.kind {
             Kind::File => {
                 // The prefix keeps ffmpeg from taking a name with a colon for a protocol.
                 path = [OsString::from("file:"), path].into_iter().collect();
-                &[]
+                &["-protocol_whitelist", "file", "-format_whitelist", FORMATS]
             }
             Kind::Camera => &["-f", "v4l2"],
             // The default, UDP, loses packets.
-            Kind::Address if self.path.to_string_lossy().starts_with("rtsp") => &["-rtsp_transport", "tcp"],
-            Kind::Address => &[],
+            Kind::Address if text.starts_with("rtsp") => &["-protocol_whitelist", &protocols, "-rtsp_transport", "tcp"],
+            Kind::Address => &["-protocol_whitelist", &protocols],
         };
         before.iter().chain(&["-i"]).map(OsString::from).chain([path]).collect()
     }
@@ -343,45 +440,62 @@ struct Probe {
     start: f64,
     /// Whether the metadata asks for a rotation other than by 180 degrees.
     rotated: bool,
+    /// Bits of a gray sample; 8 of other pixels.
+    depth: u32,
+    /// Whether it is an MPEG transport stream.
+    is_transport: bool,
     /// Version of ffmpeg.
     version: Option<(u32, u32)>,
 }
 
 impl Probe {
-    fn new(input: &Input, limits: Limits) -> Result<Self> {
-        let mut entries = "stream=width,height,pix_fmt,color_space,color_primaries,color_transfer,codec_name,sample_aspect_ratio,avg_frame_rate,r_frame_rate,field_order,nb_frames,duration,start_time:\
-                       stream_side_data=rotation:format=duration,start_time".to_owned();
-        let is_file = input.kind == Kind::File;
-        if is_file {
-            entries += ":packet=pts_time,flags";
-        }
-        let arguments = ["-of", "json", "-show_program_version", "-read_intervals", "%+#1", "-show_entries", &entries];
+    /// Asks ffprobe, and chooses the stream: the `stream`-th video, or the one marked as default. Returns a warning, too.
+    fn new(input: &mut Input, stream: Option<usize>, limits: Limits) -> Result<(Self, Option<String>)> {
+        let entries = "stream=index,width,height,pix_fmt,color_space,color_primaries,color_transfer,codec_name,\
+                       sample_aspect_ratio,avg_frame_rate,r_frame_rate,field_order,nb_frames,duration,start_time:\
+                       stream_disposition=default:stream_side_data=rotation:format=format_name,duration,start_time";
+        let arguments = ["-of", "json", "-show_program_version", "-show_entries", entries];
         let mut text = ffprobe(input, limits.clone(), &arguments)?;
+        let is_file = input.kind == Kind::File;
         // A recording that begins between two keyframes has its first picture late.
         if is_file && text.contains("\"width\": 0") {
-            text = ffprobe(
-                input,
-                limits.clone(),
-                &[&arguments[..], &["-analyzeduration", "60M", "-probesize", "100M"]].concat(),
-            )?;
+            let longer = [&arguments[..], &["-analyzeduration", "60M", "-probesize", "100M"]].concat();
+            text = ffprobe(input, limits.clone(), &longer)?;
         }
-        let mut probe = Self::parse(&text).map_err(|reason| input.error(reason))?;
+        let (mut probe, index, warning) = Self::parse(&text, stream).map_err(|reason| input.error(reason))?;
+        input.select = index.to_string();
         // Such a recording begins to be shown at its first keyframe.
-        if is_file && text.contains("\"packets\"") && !text.contains("\"flags\": \"K") {
-            let arguments = ["-of", "compact", "-read_intervals", LATEST_KEY, "-show_entries", "packet=pts_time,flags"];
-            let list = ffprobe(input, limits, &arguments).unwrap_or_default();
-            let packets = list.lines().filter_map(|line| Some((field(line, "pts_time=")?.parse().ok()?, line)));
-            let first = packets.clone().map(|(time, _)| time).fold(f64::INFINITY, f64::min);
-            let key =
-                packets.clone().find(|(_, line)| field(line, "flags=").is_some_and(|flags| flags.starts_with('K')));
-            probe.start += key.map_or(0.0, |(time, _): (f64, _)| time - first);
+        if is_file {
+            let list = |interval: &str| {
+                let arguments =
+                    ["-of", "compact", "-read_intervals", interval, "-show_entries", "packet=pts_time,flags"];
+                ffprobe(input, limits.clone(), &arguments)
+            };
+            if list("%+#1")?.contains("flags=_") {
+                let list = list(LATEST_KEY).unwrap_or_default();
+                let packets = || list.lines().filter_map(|line| Some((field(line, "pts_time=")?.parse().ok()?, line)));
+                let first = packets().map(|(time, _)| time).fold(f64::INFINITY, f64::min);
+                let is_key = |line: &str| field(line, "flags=").is_some_and(|flags| flags.starts_with('K'));
+                let key = packets().find(|(_, line)| is_key(line));
+                probe.start += key.map_or(0.0, |(time, _): (f64, _)| time - first);
+            }
         }
-        Ok(probe)
+        Ok((probe, warning))
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    /// Reads ffprobe's answer. Returns the index of the chosen stream and a warning, too.
+    fn parse(text: &str, stream: Option<usize>) -> Result<(Self, u64, Option<String>), String> {
         let answer: Value = serde_json::from_str(text).map_err(|error| format!("ffprobe: {error}"))?;
-        let video = &answer["streams"][0];
+        let all = answer["streams"].as_array().map_or(&[][..], Vec::as_slice);
+        let marked = all.iter().position(|stream| stream["disposition"]["default"] == 1).unwrap_or(0);
+        let chosen = stream.map_or(marked, |number| number.wrapping_sub(1));
+        let video = match all.get(chosen) {
+            None if !all.is_empty() => return Err(format!("it has {} videos: --stream counts from 1", all.len())),
+            video => video.unwrap_or(&Value::Null),
+        };
+        let several = all.len() > 1 && stream.is_none();
+        let warning =
+            several.then(|| format!("it has {} videos: {} is read; --stream N chooses", all.len(), chosen + 1));
         let text = |key: &str| video[key].as_str().unwrap_or_default();
         let side = |key: &str| video[key].as_u64().unwrap_or(0) as usize;
         let mut size = (side("width"), side("height"));
@@ -414,13 +528,18 @@ impl Probe {
             size = (size.1, size.0);
             aspect = aspect.map(|(w, h)| (h, w));
         }
-        Ok(Self {
+        let pixels = text("pix_fmt");
+        let depth = pixels.strip_prefix("gray").and_then(|rest| rest.trim_end_matches(['l', 'b', 'e']).parse().ok());
+        let depth: u32 = depth.unwrap_or(8);
+        let probe = Self {
             size,
             rate,
             base_rate,
             announced: frames,
             frames: frames.or(by_rate),
-            pixels: text("pix_fmt").into(),
+            pixels: if depth > 8 { format!("gray{depth}le") } else { pixels.into() },
+            depth,
+            is_transport: answer["format"]["format_name"] == "mpegts",
             standard: match text("color_space") {
                 "bt709" => Standard::Bt709,
                 "bt2020nc" | "bt2020c" => Standard::Bt2020,
@@ -432,20 +551,38 @@ impl Probe {
             start,
             rotated: rotation % 180.0 != 0.0,
             version: ffmpeg::version(answer["program_version"]["version"].as_str().unwrap_or_default()),
-        })
+        };
+        Ok((probe, video["index"].as_u64().unwrap_or(0), warning))
     }
 }
 
 /// What ffprobe prints of the video in `input`.
 fn ffprobe(input: &Input, limits: Limits, arguments: &[&str]) -> Result<String> {
     let mut command = ffmpeg::command("ffprobe");
-    // `V` excludes cover pictures.
-    command.args(["-v", "level+error", "-select_streams", "V:0"]).args(arguments).args(input.arguments());
+    command.args(["-v", "level+error", "-select_streams", &input.select]).args(arguments).args(input.arguments());
+    output(input, command, limits).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The range of the first frame of a gray video with more than 8 bits.
+fn first_levels(input: &Input, probe: &Probe, limits: Limits) -> Result<(u16, u16)> {
+    let mut command = ffmpeg::command("ffmpeg");
+    command.args(["-nostdin", "-nostats", "-loglevel", "level+error"]).args(input.arguments());
+    command.args(["-map", &format!("0:{}", input.select), "-frames:v", "1"]);
+    command.args(["-pix_fmt", &probe.pixels, "-f", "rawvideo", "pipe:1"]);
+    let bytes = output(input, command, limits)?;
+    let (samples, _) = bytes.as_chunks::<2>();
+    Ok(range(samples.iter().map(|sample| u16::from_le_bytes(*sample))))
+}
+
+/// What a command on `input` writes.
+fn output(input: &Input, command: Command, limits: Limits) -> Result<Vec<u8>> {
+    let cancel = limits.cancel.clone();
     let (mut process, mut out) = FfmpegProcess::start(command, &input.shown(), limits, |_| false)?;
-    let mut text = String::new();
-    let read = process.reading(1, || out.read_to_string(&mut text)).map_err(|error| error.to_string());
+    let mut bytes = Vec::new();
+    let read = process.reading(1, || out.read_to_end(&mut bytes)).map_err(|error| error.to_string());
     let ended = process.finish().and(read);
-    ended.map(|_| text).map_err(|reason| input.error(reason))
+    cancel.check()?;
+    ended.map(|_| bytes).map_err(|reason| input.error(reason))
 }
 
 /// A fraction such as 30000/1001; `None` for 0/0, an unknown one.
@@ -455,13 +592,14 @@ pub(super) fn ratio(text: &str, bar: char) -> Option<f64> {
     (rate.is_finite() && rate > 0.0).then_some(rate)
 }
 
-/// An entry of the filter `showinfo` in the log: the number, time and size of a frame.
+/// An entry of the filter `showinfo` in the log: the number, time and size of a frame, and whether it is a keyframe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct FrameLog {
     /// From 0, since the filters began.
     number: Option<usize>,
     time: Option<Time>,
     size: Option<(usize, usize)>,
+    key: bool,
 }
 
 impl FrameLog {
@@ -475,6 +613,7 @@ impl FrameLog {
             number: rest.split_whitespace().next().and_then(|text| text.parse().ok()),
             time: count.zip(tick),
             size: size.and_then(|(width, height)| width.parse().ok().zip(height.parse().ok())),
+            key: rest.contains(" iskey:1 type:I"),
         })
     }
 }
@@ -496,13 +635,15 @@ fn field<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     line.split('|').find_map(|part| part.strip_prefix(key))
 }
 
-/// The times of the frames in display order, from ffprobe's list of packets; `None` unless each packet is one frame that is
+/// The frames in display order, from ffprobe's list of packets; `None` unless each packet is known to be one frame that is
 /// shown.
-fn packet_times(text: &str) -> Option<Vec<Time>> {
+fn packets(text: &str) -> Option<Vec<Indexed>> {
     let line = |kind: &str| text.lines().find(|line| line.starts_with(kind));
     let (stream, format) = (line("stream|")?, line("format|")?);
-    // VP8 has packets that are not shown.
-    if field(stream, "codec_name=")? == "vp8" {
+    let codec = field(stream, "codec_name=")?;
+    // H.264 may have a packet for each field.
+    let in_fields = codec == "h264" && field(stream, "field_order=").is_some_and(|order| order.len() == 2);
+    if !SEEKABLE.contains(&codec) || in_fields {
         return None;
     }
     let tick = tick(field(stream, "time_base=")?)?;
@@ -511,7 +652,8 @@ fn packet_times(text: &str) -> Option<Vec<Time>> {
     let start = (start * f64::from(tick.1) / f64::from(tick.0)).round() as i64;
     let packet = |line: &str| {
         let (pts, flags) = (field(line, "pts=")?.parse::<i64>().ok()?, field(line, "flags=")?);
-        (!flags.contains('D')).then_some((pts.saturating_sub(start), flags.starts_with('K')))
+        let is_frame = !flags.contains('D') && field(line, "size=")?.parse::<usize>().ok()? > EMPTY_PACKET;
+        is_frame.then(|| Indexed { time: (pts.saturating_sub(start), tick), key: flags.starts_with('K') })
     };
     let lines = || text.lines().filter(|line| line.starts_with("packet|"));
     // Two recordings in one file, whose times ffmpeg shifts.
@@ -520,11 +662,10 @@ fn packet_times(text: &str) -> Option<Vec<Time>> {
         return None;
     }
     let mut packets = lines().map(packet).collect::<Option<Vec<_>>>()?;
-    packets.sort_unstable();
+    packets.sort_unstable_by_key(|frame| frame.time.0);
     // Pictures before the first keyframe lack their references.
-    let distinct = packets.windows(2).all(|pair| pair[0].0 < pair[1].0);
-    let whole = packets.first().is_some_and(|first| first.1) && distinct;
-    whole.then(|| packets.into_iter().map(|(pts, _)| (pts, tick)).collect())
+    let distinct = packets.windows(2).all(|pair| pair[0].time.0 < pair[1].time.0);
+    (packets.first()?.key && distinct).then_some(packets)
 }
 
 /// The layout of the frames that ffmpeg writes, one after the other.
@@ -532,6 +673,8 @@ fn packet_times(text: &str) -> Option<Vec<Time>> {
 enum Form {
     /// Width and height.
     Rgb(usize, usize),
+    /// Width and height of gray with two bytes a sample, and the levels of black and white.
+    Deep(usize, usize, (u16, u16)),
     Planes(Planes),
 }
 
@@ -540,6 +683,7 @@ impl Form {
     fn read(self, out: &mut impl Read, demand: Demand) -> Result<Option<Decoded>, String> {
         let bytes = match self {
             Self::Rgb(width, height) => 3 * width * height,
+            Self::Deep(width, height, _) => 2 * width * height,
             Self::Planes(planes) => planes.bytes().unwrap_or_default(),
         };
         let mut data = Vec::with_capacity(bytes);
@@ -554,7 +698,12 @@ impl Form {
             Self::Rgb(width, height) => {
                 FrameBuf::new(data, width, height, PixelFormat::Rgb8).map(|picture| demanded(picture, demand))
             }
-            Self::Planes(planes) => planes.decoded(data, demand),
+            Self::Deep(width, height, levels) => {
+                let (samples, _) = data.as_chunks::<2>();
+                let gray = samples.iter().map(|sample| stretched(u16::from_le_bytes(*sample), levels)).collect();
+                FrameBuf::new(gray, width, height, PixelFormat::Gray8).map(|picture| (picture, None))
+            }
+            Self::Planes(planes) => planes.decoded(data, demand.channels, demand.color),
         };
         decoded.map(Some).map_err(|error| error.to_string())
     }
@@ -570,7 +719,9 @@ struct Frames {
     form: Form,
     span: Span,
     demand: Demand,
-    /// Frames before the one that was sought.
+    /// Whether decoding began by a seek.
+    sought: bool,
+    /// Frames up to the keyframe that was found by the seek; 0 before that, and without a seek.
     begun: usize,
     read: usize,
     /// The latest time of a live source.
@@ -578,23 +729,56 @@ struct Frames {
 }
 
 impl Frames {
+    /// Passes over what follows a seek up to a keyframe, whose time tells its place. Returns whether there is one well before
+    /// the wanted frame.
+    fn find_key(&mut self) -> bool {
+        let index = lock(&self.video.index)[..self.span.first].to_vec();
+        for count in 1.. {
+            let logs = &self.logs;
+            let log = self.process.reading(count, || logs.recv());
+            let Ok(FrameLog { time: Some(time), key, .. }) = log else { return false };
+            let place = index.binary_search_by_key(&time.0, |frame| frame.time.0).unwrap_or(index.len());
+            if place + LEAD >= index.len() {
+                return false;
+            }
+            if key && index[place] == (Indexed { time, key }) {
+                self.process.forgive_errors();
+                (self.begun, self.read) = (place + 1, place + 1);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether what comes after a seek is the frame at `position`, as far as its log tells.
+    fn is_at(&self, position: usize, log: Option<FrameLog>) -> bool {
+        let known = lock(&self.video.index).get(position - 1).copied();
+        known.zip(log).is_some_and(|(known, log)| log.time == Some(known.time) && log.key >= known.key)
+    }
+
     /// The next frame and its time; `None` at the end. Of a frame before the first there is only the log.
     fn frame(&mut self) -> Result<Option<(Option<Decoded>, Option<f64>)>> {
+        let mut is_right = !self.sought || self.begun > 0 || self.find_key();
         let Some(out) = &mut self.out else { return Ok(None) };
         let (form, position, demand, logs) = (self.form, self.read + 1, self.demand, &self.logs);
         let (early, lenient) = (position < self.span.first, self.video.lenient);
-        let read = || match early && !lenient {
-            true => Ok(logs.recv().ok().map(|log| (None, Some(log)))),
-            false => Ok(form.read(out, demand)?.map(|decoded| (Some(decoded), logs.recv_timeout(LOG_TIMEOUT).ok()))),
-        };
-        let got = self.process.reading(position as u64, read);
-        if self.begun > 0 && self.read == self.begun && !self.process.limits.cancel.is_cancelled() {
-            let expected = lock(&self.video.times).get(self.begun).copied();
-            if !matches!(got, Ok(Some((_, Some(log)))) if log.time == expected) {
-                // Another frame, or none: this file cannot be sought.
-                *self = self.video.start(None, self.span, self.demand, &self.process.limits.cancel)?;
-                return self.frame();
+        let read = || -> Result<_, String> {
+            match early && (self.sought || !lenient) {
+                true => Ok(logs.recv().ok().map(|log| (None, Some(log)))),
+                false => {
+                    Ok(form.read(out, demand)?.map(|decoded| (Some(decoded), logs.recv_timeout(LOG_TIMEOUT).ok())))
+                }
             }
+        };
+        let got = if is_right { self.process.reading(position as u64, read) } else { Ok(None) };
+        if self.sought && position <= self.span.first {
+            is_right &= matches!(got, Ok(Some((_, log))) if self.is_at(position, log));
+        }
+        self.process.limits.cancel.check()?;
+        if !is_right {
+            // Another frame, or none: this file cannot be sought.
+            *self = self.video.start(None, self.span, self.demand, &self.process.limits.cancel)?;
+            return self.frame();
         }
         match got {
             Ok(Some((decoded, log))) => {
@@ -612,18 +796,18 @@ impl Frames {
                 {
                     return Err(error);
                 }
+                self.process.limits.cancel.check()?;
                 let (video, read) = (&self.video, self.read);
-                let after = |reason| video.input.error(format!("{reason} (after {read} frames)"));
+                let after = |reason: String| video.input.ended(format!("{reason} (after {read} frames)"));
                 let lost = read == 0 || !video.lenient || video.info.live;
                 match (finished, ended) {
-                    (Err(reason), _) if reason == "interrupted" => Err(after(reason)),
                     // ffprobe could read the address.
                     (Err(reason), _) if read == 0 && video.input.kind == Kind::Address => Err(after(format!(
                         "{reason}; if its sender takes one connection only, \
                          use `ffmpeg -i URL -f yuv4mpegpipe - | kcf-track -`"
                     ))),
                     (Err(reason), _) if lost => Err(after(reason)),
-                    (_, Err(reason)) => Err(video.input.error(reason)),
+                    (_, Err(reason)) => Err(video.input.ended(reason)),
                     _ if video.input.kind == Kind::Camera => Err(after("the camera stopped".into())),
                     _ => match (self.process.errors(), video.probe.announced) {
                         (Some(errors), _) if video.is_strict() => Err(after(format!("ffmpeg: {errors}"))),
@@ -653,11 +837,12 @@ impl Frames {
         }
         // Pixels of another format start the filters anew, and `select` would leave out as many frames again.
         if !self.video.lenient
-            && self.span.first > self.begun + 1
-            && log.number.is_some_and(|number| number + self.begun + 1 != self.read)
+            && !self.sought
+            && self.span.first > 1
+            && log.number.is_some_and(|number| number + 1 != self.read)
         {
             let reason = format!("the format of its pixels changes in frame {}: begin with frame 1", self.read);
-            return Err(self.video.input.error(reason));
+            return Err(self.video.input.ended(reason));
         }
         let Some((count, tick)) = log.time else { return Ok(None) };
         // A stream that is joined in the middle begins with times in no order.
@@ -667,15 +852,16 @@ impl Frames {
             }
             self.newest = Some(count);
         }
-        let mut times = lock(&self.video.times);
-        if self.begun == 0 && times.get(self.read - 1).is_some_and(|time| *time != (count, tick)) {
+        let mut index = lock(&self.video.index);
+        let frame = Indexed { time: (count, tick), key: log.key };
+        if !self.sought && index.get(self.read - 1).is_some_and(|known| known.time != frame.time) {
             // The packets have told otherwise.
-            times.truncate(self.read - 1);
+            index.truncate(self.read - 1);
         }
-        if times.len() + 1 == self.read && (times.is_empty() || !self.video.info.live) {
-            times.push((count, tick));
+        if index.len() + 1 == self.read && (index.is_empty() || !self.video.info.live) {
+            index.push(frame);
         }
-        let first = times.first().map_or(count, |first| first.0);
+        let first = index.first().map_or(count, |first| first.time.0);
         Ok(Some(seconds((count.saturating_sub(first), tick))))
     }
 }
@@ -694,7 +880,10 @@ impl Iterator for Frames {
             let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
             let position = before + 1;
             let (decoded, time) = match frame {
-                Ok((None, _)) => continue,
+                Ok((None, _)) => {
+                    self.video.info.skipped.store(self.read, Ordering::Relaxed);
+                    continue;
+                }
                 Ok((Some(decoded), time)) => (Ok(decoded), time),
                 Err(error) => {
                     if !(self.video.lenient && matches!(error, Error::FrameSize { .. })) {
@@ -717,37 +906,41 @@ mod tests {
         let stream = r#"{"program_version":{"version":"5.1.9"},"format":{"duration":"4.0"},"streams":[{"width":640,
             "height":480,"pix_fmt":"yuv420p","codec_name":"h264","sample_aspect_ratio":"4:3",
             "avg_frame_rate":"30000/1001","side_data_list":[{},{"rotation":-90}]}]}"#;
-        let probe = Probe::parse(stream).unwrap();
+        let (probe, ..) = Probe::parse(stream, None).unwrap();
         assert_eq!((probe.size, probe.aspect, probe.frames), ((480, 640), Some((3, 4)), Some(120)));
         assert!(probe.rotated && probe.version == Some((5, 1)));
         for wrong in ["", "{}", r#"{"streams":[{"codec_name":"h264"}]}"#] {
-            assert!(Probe::parse(wrong).is_err(), "{wrong}");
+            assert!(Probe::parse(wrong, None).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn packets_tell_the_times_of_frames() {
-        let stream = "stream|codec_name=h264|time_base=1/50\n";
-        let packet = |(pts, flags): (i64, &str)| format!("packet|pts={pts}|flags={flags}\n");
-        let list = |packets: &[(i64, &str)], stream: &str| {
-            packet_times(&format!(
-                "{}{stream}format|start_time=1.000000\n",
-                packets.iter().copied().map(packet).collect::<String>()
-            ))
+        let stream = "stream|codec_name=h264|time_base=1/50|field_order=progressive\n";
+        let list = |all: &[(i64, i64, &str)], stream: &str| {
+            let packet =
+                |(pts, size, flags): &(i64, i64, &str)| format!("packet|pts={pts}|size={size}|flags={flags}\n");
+            packets(&format!("{}{stream}format|start_time=1.000000\n", all.iter().map(packet).collect::<String>()))
         };
-        let times = list(&[(50, "K__"), (56, "___"), (52, "___"), (54, "K__")], stream).unwrap();
-        assert_eq!(times, [0, 2, 4, 6].map(|pts| (pts, (1, 50))));
-        for packets in [
-            // A packet that is not shown, two of one time, pictures before the first keyframe.
-            &[(50, "K__"), (52, "_D_")],
-            &[(50, "K__"), (50, "___")],
-            &[(50, "K__"), (48, "___")],
+        let all = [(50, 900, "K__"), (56, 99, "___"), (52, 99, "___"), (54, 900, "K__")];
+        let found = list(&all, stream).unwrap();
+        let found: Vec<_> = found.iter().map(|frame| (frame.time, frame.key)).collect();
+        assert_eq!(found, [(0, true), (2, false), (4, true), (6, false)].map(|(pts, key)| ((pts, (1, 50)), key)));
+        for wrong in [
+            // A packet that is not shown or empty, two of one time, pictures before the first keyframe.
+            [(50, 900, "K__"), (52, 99, "_D_")],
+            [(50, 900, "K__"), (52, 7, "___")],
+            [(50, 900, "K__"), (50, 99, "___")],
+            [(50, 900, "K__"), (48, 99, "___")],
         ] {
-            assert_eq!(list(packets, stream), None, "{packets:?}");
+            assert_eq!(list(&wrong, stream), None, "{wrong:?}");
         }
-        assert_eq!(list(&[(50, "K__")], &stream.replace("h264", "vp8")), None);
-        let joined = [(50, 50), (52, 52), (54, 51)].map(|(pts, dts)| format!("packet|pts={pts}|dts={dts}|flags=K__\n"));
-        assert_eq!(packet_times(&format!("{}{stream}format|start_time=1.0\n", joined.concat())), None);
+        for stream in [stream.replace("h264", "vp8"), stream.replace("progressive", "tt")] {
+            assert_eq!(list(&all, &stream), None, "{stream}");
+        }
+        let joined = [(50, 50), (52, 52), (54, 51)];
+        let joined = joined.map(|(pts, dts)| format!("packet|pts={pts}|dts={dts}|size=99|flags=K__\n"));
+        assert_eq!(packets(&format!("{}{stream}format|start_time=1.0\n", joined.concat())), None);
     }
 
     #[test]
@@ -761,7 +954,7 @@ mod tests {
         }
         let name = Input::new(Path::new("http://me:secret@host")).shown();
         assert_eq!(name.file_stem().unwrap(), "host");
-        let error = Input::new(Path::new("rtsp://me:secret@host/a")).error("rtsp://me:secret@host/a: refused".into());
+        let error = Input::new(Path::new("rtsp://me:secret@host/a")).error("rtsp://me:secret@host/a: refused");
         assert_eq!(error.to_string(), "rtsp://host/a: rtsp://host/a: refused");
     }
 

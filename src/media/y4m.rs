@@ -1,4 +1,4 @@
-//! YUV4MPEG2 (Y4M): raw frames through a pipe, which any program can write.
+//! YUV4MPEG2 (Y4M) and frames without a header through a pipe, which any program can write.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -7,11 +7,12 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use super::images::check_size;
+use super::raw::RawFormat;
 use super::video::ratio;
-use super::yuv::{Chroma, Levels, Planes, Standard};
 use super::{Demand, Info, Item, Source, Span, Stream};
 use crate::cancel::{CancelToken, lock};
 use crate::error::{Error, Result};
+use crate::frame::yuv::{Chroma, Levels, Planes, Standard};
 
 /// Maximum bytes of a header line; a real one has about a hundred.
 const MAX_LINE: usize = 1024;
@@ -33,16 +34,20 @@ impl Y4m {
     pub fn open(name: impl Into<String>, reader: impl Read + Send + 'static) -> Result<Self> {
         let name = name.into();
         let reader = Reader::open(reader).map_err(|reason| Error::Sequence { path: PathBuf::from(&name), reason })?;
-        let Header { planes, rate } = reader.header;
-        let info = Info {
-            name,
-            rate,
-            size: Some((planes.width, planes.height)),
-            constant_rate: rate.is_some(),
-            live: true,
-            ..Info::default()
-        };
-        Ok(Self { info, reader: Mutex::new(Some(reader)) })
+        Ok(Self::new(name, reader))
+    }
+
+    /// Frames of a stated format without any header.
+    pub fn raw(name: impl Into<String>, reader: impl Read + Send + 'static, format: RawFormat) -> Self {
+        let input = Box::new(BufReader::with_capacity(1 << 16, reader));
+        Self::new(name.into(), Reader { input, format, is_y4m: false, frames: 0 })
+    }
+
+    fn new(name: String, reader: Reader) -> Self {
+        let RawFormat { width, height, rate, .. } = reader.format;
+        let (size, constant_rate) = (Some((width, height)), rate.is_some());
+        let info = Info { name, rate, size, constant_rate, live: true, ..Info::default() };
+        Self { info, reader: Mutex::new(Some(reader)) }
     }
 
     /// Opens a file or a named pipe.
@@ -56,7 +61,7 @@ impl Y4m {
         let Self { mut info, reader } = Self::open(path.to_string_lossy(), file)?;
         info.inputs.push(path.into());
         info.live = !bytes.is_file();
-        let frame = reader.lock().ok().and_then(|reader| reader.as_ref()?.header.planes.bytes());
+        let frame = lock(&reader).as_ref().map(|reader| reader.format.bytes());
         let count = frame.map(|frame| bytes.len() as usize / (frame + b"FRAME\n".len()));
         info.expected_length = count.filter(|_| !info.live);
         Ok(Self { info, reader })
@@ -75,14 +80,14 @@ impl Source for Y4m {
     }
 
     fn stream(&self, span: Span, demand: Demand, _: &CancelToken) -> Result<Stream> {
-        let name = self.info.name.clone();
-        let wrong = move |reason: String| Error::Sequence { path: PathBuf::from(&name), reason };
+        let path = PathBuf::from(&self.info.name);
+        let wrong = |reason: String| Error::Sequence { path: path.clone(), reason };
         let taken = lock(&self.reader).take();
         let mut reader = Some(match (taken, &*self.info.inputs) {
             (Some(reader), _) => reader,
             (None, [file]) if !self.info.live => {
                 let file = File::open(file).map_err(|source| Error::io(file, source))?;
-                Reader::open(file).map_err(&wrong)?
+                Reader::open(file).map_err(wrong)?
             }
             _ => return Err(wrong("a pipe can be read only once".into())),
         });
@@ -95,7 +100,7 @@ impl Source for Y4m {
                     return None;
                 }
                 let read = match stream.read().transpose() {
-                    None if position == 1 => Err("it ends after its header, before the first frame".into()),
+                    None if position == 1 => Err("it ends before the first frame".into()),
                     read => read?,
                 };
                 if read.is_ok() && position < span.first {
@@ -103,76 +108,66 @@ impl Source for Y4m {
                 }
                 // The time of decoding is without the wait for the writer.
                 let begun = Instant::now();
-                let planes = stream.header.planes;
+                let format = stream.format;
                 let decoded =
-                    read.and_then(|picture| planes.decoded(picture, demand).map_err(|error| error.to_string()));
-                let timestamp = stream.header.rate.map(|rate| (position - 1) as f64 / rate);
+                    read.and_then(|picture| format.decoded(picture, demand).map_err(|error| error.to_string()));
+                let timestamp = format.rate.map(|rate| (position - 1) as f64 / rate);
                 if decoded.is_err() {
                     reader = None;
                 }
                 let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
-                return Some(Item::numbered(position, timestamp, decoded.map_err(&wrong), decode_ms));
+                let decoded = decoded.map_err(|reason| Error::Ended { path: path.clone(), reason });
+                return Some(Item::numbered(position, timestamp, decoded, decode_ms));
             }
         })))
     }
 }
 
-/// The first line of a stream.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Header {
-    planes: Planes,
-    /// Frames per second, if known.
-    rate: Option<f64>,
-}
-
-impl Header {
-    /// Parses the line without its end. A gray stream has full levels unless its header says otherwise.
-    fn parse(line: &str) -> Result<Self, String> {
-        let mut words = line.split(' ').filter(|word| !word.is_empty());
-        if words.next() != Some("YUV4MPEG2") {
-            return Err("this is not Y4M, which `ffmpeg -f yuv4mpegpipe` writes".into());
-        }
-        let (mut size, mut rate, mut levels, mut chroma) = ([0; 2], None, None, "420jpeg");
-        for word in words {
-            let mut rest = word.chars();
-            let tag = rest.next();
-            let value = rest.as_str();
-            match (tag, value) {
-                (Some('W'), _) => size[0] = value.parse().unwrap_or(0),
-                (Some('H'), _) => size[1] = value.parse().unwrap_or(0),
-                (Some('F'), _) => rate = ratio(value, ':'),
-                (Some('C'), _) => chroma = value,
-                (Some('X'), "COLORRANGE=FULL") => levels = Some(Levels::Full),
-                (Some('X'), "COLORRANGE=LIMITED") => levels = Some(Levels::Limited),
-                _ => {}
-            }
-        }
-        let [width, height] = size;
-        if width == 0 || height == 0 {
-            return Err(format!("its header `{line}` has no valid width and height"));
-        }
-        check_size(width, height)?;
-        let chroma = match chroma {
-            "420" | "420jpeg" | "420mpeg2" | "420paldv" => Chroma::C420,
-            "422" => Chroma::C422,
-            "444" => Chroma::C444,
-            "mono" => Chroma::Mono,
-            other => {
-                return Err(format!("C{other} is not supported; convert it by `-pix_fmt yuv420p -f yuv4mpegpipe`"));
-            }
-        };
-        let default = if chroma == Chroma::Mono { Levels::Full } else { Levels::Limited };
-        Ok(Self {
-            planes: Planes { width, height, chroma, levels: levels.unwrap_or(default), standard: Standard::Bt601 },
-            rate,
-        })
+/// Parses the first line without its end. A gray stream has full levels unless its header says otherwise.
+fn header(line: &str) -> Result<RawFormat, String> {
+    let mut words = line.split(' ').filter(|word| !word.is_empty());
+    if words.next() != Some("YUV4MPEG2") {
+        return Err("this is not Y4M, which `ffmpeg -f yuv4mpegpipe` writes".into());
     }
+    let (mut size, mut rate, mut levels, mut chroma) = ([0; 2], None, None, "420jpeg");
+    for word in words {
+        let mut rest = word.chars();
+        let tag = rest.next();
+        let value = rest.as_str();
+        match (tag, value) {
+            (Some('W'), _) => size[0] = value.parse().unwrap_or(0),
+            (Some('H'), _) => size[1] = value.parse().unwrap_or(0),
+            (Some('F'), _) => rate = ratio(value, ':'),
+            (Some('C'), _) => chroma = value,
+            (Some('X'), "COLORRANGE=FULL") => levels = Some(Levels::Full),
+            (Some('X'), "COLORRANGE=LIMITED") => levels = Some(Levels::Limited),
+            _ => {}
+        }
+    }
+    let [width, height] = size;
+    if width == 0 || height == 0 {
+        return Err(format!("its header `{line}` has no valid width and height"));
+    }
+    check_size(width, height)?;
+    let chroma = match chroma {
+        "420" | "420jpeg" | "420mpeg2" | "420paldv" => Chroma::C420,
+        "422" => Chroma::C422,
+        "444" => Chroma::C444,
+        "mono" => Chroma::Mono,
+        other => {
+            return Err(format!("C{other} is not supported; convert it by `-pix_fmt yuv420p -f yuv4mpegpipe`"));
+        }
+    };
+    let default = if chroma == Chroma::Mono { Levels::Full } else { Levels::Limited };
+    let planes = Planes { width, height, chroma, levels: levels.unwrap_or(default), standard: Standard::Bt601 };
+    Ok(RawFormat::planes(planes, rate))
 }
 
 /// A stream after its header.
 struct Reader {
     input: Box<dyn BufRead + Send>,
-    header: Header,
+    format: RawFormat,
+    is_y4m: bool,
     frames: usize,
 }
 
@@ -182,24 +177,29 @@ impl Reader {
         let mut input: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(1 << 16, input));
         let other = |reason| format!("this is not Y4M, which `ffmpeg -f yuv4mpegpipe` writes, or {reason}");
         let line = line(&mut input).map_err(other)?.ok_or("it is empty")?;
-        let header = Header::parse(&String::from_utf8_lossy(&line))?;
-        Ok(Self { input, header, frames: 0 })
+        let format = header(&String::from_utf8_lossy(&line))?;
+        Ok(Self { input, format, is_y4m: true, frames: 0 })
     }
 
     /// Reads the next frame; `None` at the end of the stream.
     fn read(&mut self) -> Result<Option<Vec<u8>>, String> {
         let position = self.frames + 1;
-        let Some(line) = line(&mut self.input).map_err(|reason| format!("frame {position}: {reason}"))? else {
-            return Ok(None);
-        };
-        if line != b"FRAME" && !line.starts_with(b"FRAME ") {
-            return Err(format!("frame {position} does not begin with the word FRAME"));
+        if self.is_y4m {
+            let line = line(&mut self.input).map_err(|reason| format!("frame {position}: {reason}"))?;
+            match line.as_deref() {
+                None => return Ok(None),
+                Some(line) if line == b"FRAME" || line.starts_with(b"FRAME ") => {}
+                Some(_) => return Err(format!("frame {position} does not begin with the word FRAME")),
+            }
         }
-        let bytes = self.header.planes.bytes().unwrap_or_default();
+        let bytes = self.format.bytes();
         // The first frame grows as bytes arrive, so that a wrong header reserves no memory.
         let mut picture = Vec::with_capacity(if self.frames > 0 { bytes } else { 0 });
         let read = (&mut self.input).take(bytes as u64).read_to_end(&mut picture);
         let got = read.map_err(|error| error.to_string())?;
+        if got == 0 && !self.is_y4m {
+            return Ok(None);
+        }
         if got < bytes {
             return Err(format!("it ends within frame {position}: {got} of its {bytes} bytes are there"));
         }
@@ -222,21 +222,25 @@ fn line(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::media::raw::RawPixels;
 
     #[test]
     fn parses_headers() {
-        let read = |line| Header::parse(line).unwrap();
+        let read = |line| match header(line).unwrap() {
+            RawFormat { pixels: RawPixels::Planes(planes), rate, .. } => (planes, rate),
+            other => panic!("{other:?}"),
+        };
         let ffmpeg = read("YUV4MPEG2 W64 H48 F30000:1001 Ip A1:1 C420jpeg XYSCSS=420JPEG");
         let planes =
             Planes { width: 64, height: 48, chroma: Chroma::C420, levels: Levels::Limited, standard: Standard::Bt601 };
-        assert_eq!((ffmpeg.planes, ffmpeg.rate.map(|rate| (rate * 1e3) as u32)), (planes, Some(29_970)));
+        assert_eq!((ffmpeg.0, ffmpeg.1.map(|rate| (rate * 1e3) as u32)), (planes, Some(29_970)));
         let gray = read("YUV4MPEG2 W65 H1 F0:0 Ip A1:1 Cmono");
-        assert_eq!((gray.planes.chroma, gray.planes.levels, gray.rate), (Chroma::Mono, Levels::Full, None));
-        let levels = |line| read(line).planes.levels;
+        assert_eq!((gray.0.chroma, gray.0.levels, gray.1), (Chroma::Mono, Levels::Full, None));
+        let levels = |line| read(line).0.levels;
         assert_eq!(levels("YUV4MPEG2 W2 H2 C444 XYSCSS=444 XCOLORRANGE=FULL"), Levels::Full);
         assert_eq!(levels("YUV4MPEG2 W2 H2 Cmono XCOLORRANGE=LIMITED"), Levels::Limited);
         // 4:2:0 is the default.
-        assert_eq!(read("YUV4MPEG2 H2 W2").planes.chroma, Chroma::C420);
+        assert_eq!(read("YUV4MPEG2 H2 W2").0.chroma, Chroma::C420);
     }
 
     #[test]
@@ -250,7 +254,7 @@ mod tests {
             ("YUV4MPEG2 W2 H2 C420p10", "C420p10"),
             ("YUV4MPEG2 W2 H2 Cmono16", "-pix_fmt yuv420p"),
         ] {
-            let error = Header::parse(line).unwrap_err();
+            let error = header(line).unwrap_err();
             assert!(error.contains(reason), "{line}: {error}");
         }
     }

@@ -465,8 +465,8 @@ impl<F: Follower> Session<F> {
 
     /// Gives an item to all targets, and their outcomes to the watcher.
     fn take(&mut self, item: Item, watch: &mut impl Watch<F>) -> Result<(), Halt> {
-        // An error of the source is no bad frame: none follows.
-        let ends = matches!(item.frame, Err(Error::Sequence { .. }));
+        // After these no frame follows.
+        let ends = matches!(item.frame, Err(Error::Ended { .. } | Error::Cancelled));
         let skips = self.skip_bad_frames && !ends && !self.starts_at(item.position);
         let item = match item {
             Item { position, path, frame: Err(error), .. } if !skips => {

@@ -76,7 +76,7 @@ fn the_newest_installed_model_is_used() {
         let installed = folder.path().join("models").join(name);
         fs::create_dir_all(&installed).unwrap();
         for file in ["backbone.onnx", "head.onnx"] {
-            fs::copy(Path::new("tests/fixtures/networks").join(file), installed.join(file)).unwrap();
+            fs::copy(std::path::Path::new("tests/fixtures/networks").join(file), installed.join(file)).unwrap();
         }
         track("").assert().success();
         track("--print-config").assert().success().stdout(contains(format!("models/{name}\"")));

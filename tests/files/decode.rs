@@ -69,7 +69,8 @@ fn a_picture_in_colour_changes_nothing_of_what_is_tracked() {
     others.extend(jpegs());
     let files: Vec<_> = (1..).zip(others).collect();
     let shown = Demand { color: true, ..Channels::Luma.into() };
-    for (plain, shown) in Images::new(files.clone(), Channels::Luma).zip(Images::new(files.clone(), shown)) {
+    for (plain, shown) in Images::new(files.clone(), Channels::Luma, None).zip(Images::new(files.clone(), shown, None))
+    {
         let name = plain.name;
         assert_eq!(plain.frame.unwrap(), *shown.frame.as_ref().unwrap(), "{name}");
         assert!(plain.color.is_none());

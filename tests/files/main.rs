@@ -7,6 +7,7 @@ mod pictures;
 
 mod decode;
 mod demo;
+mod seek;
 mod sequence;
 mod stream;
 mod video;

@@ -346,8 +346,31 @@ fn a_folder_with_only_the_name_is_plain() {
     // Two images of each number.
     let (_root, folder) = otb("David", 1, 770, 471);
     images(&folder.join("img"), numbered(1, 770).map(|name| format!("b{name}")));
-    assert!(open(&folder).otb().is_none());
+    let several = Sequence::open(&folder, &OpenOptions::default()).unwrap_err().to_string();
+    assert!(several.contains("0001.jpg and b0001.jpg"), "{several}");
     // No name of the benchmark.
     let (_root, folder) = otb("Davide", 1, 770, 471);
     assert_eq!(open(&folder).info().span(None, None).unwrap(), (1..=770).into());
+}
+
+#[test]
+fn samples_of_16_bits_are_stretched_over_the_range_of_the_first_frame() {
+    let root = tempfile::tempdir().unwrap();
+    let levels = |first: u16, last: u16| {
+        image::ImageBuffer::from_fn(3, 1, |x, _| image::Luma([[first, 29_600, last][x as usize]]))
+    };
+    for (name, first, last) in [("1.png", 29_500, 29_700), ("2.png", 29_400, 29_650)] {
+        pictures::save(image::DynamicImage::ImageLuma16(levels(first, last)), &root.path().join(name));
+    }
+    let read = |options: &OpenOptions, first: usize| {
+        let sequence = Sequence::open(root.path(), options).unwrap();
+        let frames = Prefetch::open(&sequence, first..=2, Channels::Luma, &CancelToken::default()).unwrap();
+        (sequence.info().levels, frames.map(|item| item.frame.unwrap().into_bytes()).collect::<Vec<_>>())
+    };
+    let (known, frames) = read(&OpenOptions::default(), 1);
+    assert_eq!((known, &frames), (Some((29_500, 29_700)), &vec![vec![0, 128, 255], vec![0, 128, 191]]));
+    // From any frame on, they are those of the first frame.
+    assert_eq!(read(&OpenOptions::default(), 2).1, frames[1..]);
+    let (known, frames) = read(&OpenOptions { levels: Some((29_400, 29_600)), ..OpenOptions::default() }, 1);
+    assert_eq!((known, &frames[1]), (Some((29_400, 29_600)), &vec![0, 255, 255]));
 }

@@ -1,9 +1,7 @@
 //! Planes of luma and chroma, as in videos and JPEG, to gray and RGB.
 
-use super::Demand;
-use super::images::Decoded;
-use crate::error::Result;
-use crate::frame::{Channels, FrameBuf, PixelFormat};
+use super::{Channels, FrameBuf, PixelFormat};
+use crate::error::{Error, Result};
 use crate::simd::leveled;
 
 /// Digits of the coefficients after the binary point.
@@ -43,6 +41,57 @@ pub enum Standard {
     Bt2020,
 }
 
+/// Layouts of cameras whose pixels share their chroma.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packed {
+    /// A plane of luma, then one of pairs of Cb and Cr for two by two pixels.
+    Nv12,
+    /// Y, Cb, Y, Cr for each two pixels.
+    Yuyv,
+}
+
+impl Packed {
+    /// Bytes of a row, and rows, of a picture; `None` on overflow.
+    pub fn rows(self, width: usize, height: usize) -> Option<(usize, usize)> {
+        let even = width.checked_next_multiple_of(2)?;
+        match self {
+            Self::Nv12 => Some((even, height.checked_add(height.div_ceil(2))?)),
+            Self::Yuyv => Some((even.checked_mul(2)?, height)),
+        }
+    }
+
+    /// The planes of a picture whose rows begin `stride` bytes apart, one after the other, and their layout.
+    ///
+    /// # Errors
+    /// [`Error::FrameLayout`] as [`super::Frame::new`].
+    pub fn planes(self, data: &[u8], width: usize, height: usize, stride: usize) -> Result<(Planes, Vec<u8>)> {
+        let (row, rows) = self.rows(width, height).unwrap_or((usize::MAX, usize::MAX));
+        // The bytes as a gray picture, whose layout is checked.
+        let bytes = super::Frame::new(data, row, rows, stride, PixelFormat::Gray8);
+        let bytes = bytes.map_err(|error| match error {
+            Error::FrameLayout { reason, .. } => Error::FrameLayout { width, height, reason },
+            error => error,
+        })?;
+        let all = |rows: std::ops::Range<usize>, first: usize, step: usize, most: usize| {
+            rows.flat_map(move |y| bytes.row(y).iter().skip(first).step_by(step).take(most).copied())
+        };
+        let across = width.div_ceil(2);
+        let (chroma, picture) = match self {
+            Self::Nv12 => {
+                let pairs = height..rows;
+                let chroma = all(pairs.clone(), 0, 2, across).chain(all(pairs, 1, 2, across));
+                (Chroma::C420, all(0..height, 0, 1, width).chain(chroma).collect())
+            }
+            Self::Yuyv => {
+                let chroma = all(0..height, 1, 4, across).chain(all(0..height, 3, 4, across));
+                (Chroma::C422, all(0..height, 0, 2, width).chain(chroma).collect())
+            }
+        };
+        let planes = Planes { width, height, chroma, levels: Levels::Limited, standard: Standard::Bt601 };
+        Ok((planes, picture))
+    }
+}
+
 /// Layout of a planar picture with 8-bit samples: Y, then Cb and Cr if there is chroma; no padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Planes {
@@ -75,15 +124,15 @@ impl Planes {
         width.checked_mul(height)?.checked_mul(2)?.checked_add(self.width.checked_mul(self.height)?)
     }
 
-    /// The demanded channels of a picture of [`Planes::bytes`] bytes, and the colours if they are asked for.
+    /// The channels of a picture of [`Planes::bytes`] bytes, and its colours beside the luma if they are asked for.
     ///
     /// # Errors
-    /// [`Error::FrameLayout`](crate::Error::FrameLayout) for fewer bytes.
-    pub fn decoded(&self, picture: Vec<u8>, demand: Demand) -> Result<Decoded> {
-        if demand.channels == Channels::Color {
+    /// [`Error::FrameLayout`] for fewer bytes.
+    pub fn decoded(&self, picture: Vec<u8>, channels: Channels, colors: bool) -> Result<(FrameBuf, Option<FrameBuf>)> {
+        if channels == Channels::Color {
             return Ok((self.color(&picture)?, None));
         }
-        let color = demand.color.then(|| self.color(&picture)).transpose()?;
+        let color = colors.then(|| self.color(&picture)).transpose()?;
         Ok((self.luma(picture)?, color))
     }
 
@@ -93,7 +142,7 @@ impl Planes {
     /// and this function give the same gray.
     ///
     /// # Errors
-    /// [`Error::FrameLayout`](crate::Error::FrameLayout) for fewer bytes.
+    /// [`Error::FrameLayout`] for fewer bytes.
     fn luma(&self, mut picture: Vec<u8>) -> Result<FrameBuf> {
         picture.truncate(self.width * self.height);
         if self.levels == Levels::Limited {
@@ -105,7 +154,7 @@ impl Planes {
     /// A picture of [`Planes::bytes`] bytes as RGB, with repeated chroma; as gray without chroma.
     ///
     /// # Errors
-    /// [`Error::FrameLayout`](crate::Error::FrameLayout) for fewer bytes.
+    /// [`Error::FrameLayout`] for fewer bytes.
     fn color(&self, picture: &[u8]) -> Result<FrameBuf> {
         if self.chroma == Chroma::Mono || self.bytes().is_none_or(|bytes| picture.len() < bytes) {
             return self.luma(picture.to_vec());
@@ -204,7 +253,7 @@ leveled! {
 }
 
 /// The planes of interleaved Y, Cb and Cr, one after the other.
-pub(super) fn planar(ycbcr: &[u8]) -> Vec<u8> {
+pub fn planar(ycbcr: &[u8]) -> Vec<u8> {
     let (pixels, _) = ycbcr.as_chunks::<3>();
     let mut planes = Vec::with_capacity(ycbcr.len());
     for channel in 0..3 {
@@ -284,6 +333,39 @@ mod tests {
         let limited = planes(2, 1, Chroma::C444, Levels::Limited).color(&[16, 235, 128, 128, 128, 128]).unwrap();
         assert_eq!(limited.as_frame().row(0), [0, 0, 0, 255, 255, 255]);
         assert!(planes(4, 2, Chroma::C444, Levels::Full).color(&[0; 7]).is_err());
+    }
+
+    #[test]
+    fn packed_pictures_are_those_of_their_planes() {
+        let (width, height) = (5, 3);
+        let sample = |plane: usize, x: usize, y: usize| (16 + 60 * plane + 7 * x + 11 * y) as u8;
+        for (packed, down) in [(Packed::Nv12, 2), (Packed::Yuyv, 1)] {
+            let (row, rows) = packed.rows(width, height).unwrap();
+            let stride = row + 3;
+            let mut data = vec![0; stride * rows];
+            for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+                let (pair, high) = (x / 2, y / down);
+                let [luma, cb, cr] = match packed {
+                    Packed::Nv12 => {
+                        [y * stride + x, (height + high) * stride + 2 * pair, (height + high) * stride + 2 * pair + 1]
+                    }
+                    Packed::Yuyv => [y * stride + 2 * x, y * stride + 4 * pair + 1, y * stride + 4 * pair + 3],
+                };
+                data[luma] = sample(0, x, y);
+                (data[cb], data[cr]) = (sample(1, pair, high), sample(2, pair, high));
+            }
+            let plane = |plane, across: usize, high: usize| {
+                (0..high).flat_map(move |y| (0..across).map(move |x| sample(plane, x, y)))
+            };
+            let high = height.div_ceil(down);
+            let expected: Vec<u8> = plane(0, 5, 3).chain(plane(1, 3, high)).chain(plane(2, 3, high)).collect();
+            let (planes, picture) = packed.planes(&data, width, height, stride).unwrap();
+            assert_eq!((planes.bytes(), &picture), (Some(expected.len()), &expected), "{packed:?}");
+            assert!(packed.planes(&data[..data.len() - 4], width, height, stride).is_err());
+            assert!(
+                packed.planes(&data, usize::MAX, height, stride).is_err() && packed.planes(&data, 0, 3, 8).is_err()
+            );
+        }
     }
 
     #[test]
