@@ -23,6 +23,9 @@ pub struct ExplainArgs {
     /// The frame to explain, from 1, after that of the first box
     #[arg(long, value_name = "N")]
     frame: usize,
+    /// Show a second tracker with this setting beside the first, and the difference
+    #[arg(long, value_name = "PATH=VALUE", value_parser = settings::pair)]
+    compare: Option<(String, String)>,
     /// The page; - for the standard output
     #[arg(long, short, value_name = "FILE|-", default_value = "explain.html")]
     out: Destination,
@@ -36,6 +39,10 @@ pub struct ExplainArgs {
 
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let params = args.settings.resolve(Some(&args.preset))?.params;
+    let changed = args.compare.as_ref().map(|change| {
+        args.settings.resolve_with(Some(&args.preset), std::slice::from_ref(change)).map(|changed| changed.params)
+    });
+    let changed = changed.transpose()?;
     let cancel = super::failure::watch_signals();
     let (source, _) = source::open(&args.source, OpenOptions::default(), args.targets.is_empty(), &cancel)?;
     let info = source.info();
@@ -55,7 +62,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         return Err(Failure::usage(reason));
     }
     let span = Span { last: Some(args.frame), ..span };
-    let mut replay: Option<Replay> = None;
+    let (mut replay, mut other): (Option<Replay>, Option<Replay>) = (None, None);
     for item in Prefetch::open(source.as_ref(), span, Demand { color: true, ..params.channels().into() }, &cancel)? {
         let position = item.position;
         let shown = item.picture();
@@ -65,16 +72,24 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         };
         match &mut replay {
             _ if position < start => {}
-            None => replay = Some(Replay::new(&params, &frame, bbox)?),
+            None => {
+                replay = Some(Replay::new(&params, &frame, bbox)?);
+                other = changed.as_ref().map(|changed| Replay::new(changed, &frame, bbox)).transpose()?;
+            }
             Some(replay) if position == args.frame => {
-                let page = replay.page(&info.name, position, &frame, &shown.unwrap_or(frame))?;
+                let change = args.compare.as_ref().map_or(String::new(), |(path, value)| format!("{path}={value}"));
+                let other = other.as_mut().map(|other| (other, change.as_str()));
+                let page = replay.page(&info.name, position, &frame, &shown.unwrap_or(frame), other)?;
                 write_whole(&args.out, page.as_bytes())?;
                 if !args.out.is_stdout() {
                     writeln!(std::io::stdout(), "{}", args.out)?;
                 }
                 return Ok(());
             }
-            Some(replay) => replay.update(&frame),
+            Some(replay) => {
+                replay.update(&frame);
+                other.iter_mut().for_each(|other| other.update(&frame));
+            }
         }
     }
     if cancel.is_cancelled() {
