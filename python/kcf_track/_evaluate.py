@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any, Union
 
@@ -18,7 +20,7 @@ from ._progress import Progress
 Chosen = Union[str, tuple[str, Mapping[str, Any]]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """The results of an evaluation."""
 
@@ -27,9 +29,21 @@ class Evaluation:
     #: The speed of the trackers, without decoding.
     timings: dict[str, Any]
 
+    def __repr__(self) -> str:
+        names = ", ".join(tracker["name"] for tracker in self.report["trackers"])
+        return f"<Evaluation of {names} on {len(self.report['sequences'])} sequences>"
+
+    def _repr_html_(self) -> str:
+        """The table of scores, as notebooks show it."""
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td>" + "".join(f"<td>{value:.3f}</td>" for value in scores.values()) + "</tr>"
+            for name, scores in self.scores.items()
+        )
+        return f"<table><tr><th>Tracker</th><th>AUC</th><th>P@20</th><th>fps</th></tr>{rows}</table>"
+
     @property
     def scores(self) -> dict[str, dict[str, float]]:
-        """AUC, precision at 20 pixels and frames per second of each tracker, best AUC first."""
+        """AUC, precision at 20 pixels and frames per second (NaN but for `jobs=1`) of each tracker, best AUC first."""
         rates = self.timings["trackers"]
         return {
             tracker["name"]: {
@@ -63,6 +77,8 @@ def evaluate(
     protocol: str = "ope",
     toolkit: str = "otb",
     jobs: int | None = None,
+    baseline: str | None = None,
+    allow_short: bool = False,
     folder: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
 ) -> Evaluation:
@@ -71,8 +87,10 @@ def evaluate(
     `trackers` are presets, or pairs of a preset and a dict of settings. `others` are other trackers by name: a factory
     of objects with OpenCV's `init` and `update` over frames in blue, green, red. An `init` that refuses floats, as
     OpenCV's do, gets a box of integers. `results` are folders of published boxes by name. `protocol` is `ope`, `tre` or
-    `sre`; `toolkit` chooses the rules. `jobs` sequences run at the same time (by default one per processor). `folder`
-    keeps the runs: the next call reuses those of presets, and runs `others` again. A tracker that fails on a sequence
+    `sre`; `toolkit` chooses the rules. `jobs` sequences run at the same time (by default one per processor). Speed is measured with
+    `jobs=1` only. `baseline` is the tracker that all others are compared with; `allow_short` scores files of `results` with
+    too few rows. `folder` keeps the runs and gets the report of `kcf-track eval`, `report.html`: the next call reuses the
+    runs of presets, and runs `others` again; `results={"other": folder / "results/other"}` reads their boxes. A tracker that fails on a sequence
     is left out there, with a warning.
 
     Examples:
@@ -104,6 +122,9 @@ def evaluate(
             protocol=protocol,
             toolkit=toolkit,
             jobs=(os.cpu_count() or 1) if jobs is None else jobs,
+            baseline=baseline,
+            allow_short=allow_short,
+            command="kcf_track.evaluate in " + " ".join(sys.argv),
             progress=shown.show if shown.shown else None,
         )
     found = json.loads(text)

@@ -387,6 +387,9 @@ def evaluate(
     protocol: str,
     toolkit: str,
     jobs: int,
+    baseline: str | None,
+    allow_short: bool,
+    command: str,
     progress: Callable[[int, int], object] | None,
 ) -> str:
     """Runs trackers over the sequences in `data` and gives the report and the timings as JSON."""

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use kcf_track::cancel::CancelToken;
-use kcf_track::eval::{Dataset, Evaluation, Event, Preset, ResultFiles, Runner};
+use kcf_track::eval::{About, Dataset, Evaluation, Event, Preset, ResultFiles, Runner, write_report};
 use kcf_track::run::Follower;
 use kcf_track::{BBox, Channels, Error, Estimate, Evidence, Frame, PixelFormat, State};
 use numpy::{IntoPyArray, PyArrayMethods};
@@ -26,7 +26,7 @@ use crate::tracker::read_box;
 /// and ``update``. ``folder`` keeps the runs; ``progress`` is called with the numbers of frames done and in all.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "called by name, by one function of Python")]
-#[pyo3(signature = (data, folder, *, presets, others, results, sequences, protocol, toolkit, jobs, progress))]
+#[pyo3(signature = (data, folder, *, presets, others, results, sequences, protocol, toolkit, jobs, baseline, allow_short, command, progress))]
 pub fn evaluate(
     py: Python<'_>,
     data: PathBuf,
@@ -38,6 +38,9 @@ pub fn evaluate(
     protocol: &str,
     toolkit: &str,
     jobs: UInt,
+    baseline: Option<String>,
+    allow_short: bool,
+    command: String,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let jobs = jobs.threads(py, "jobs")?;
@@ -50,11 +53,12 @@ pub fn evaluate(
     for (name, factory) in others {
         runners.push(Box::new(PyRunner { name, factory }));
     }
-    let read = |(name, place): &(String, PathBuf)| ResultFiles::open(name, place);
+    let read = |(name, place): &(String, PathBuf)| ResultFiles::open(name, place).map(|files| files.allowing_short(allow_short));
     let evaluation = Evaluation {
         dataset: py.detach(|| Dataset::open(&data, &sequences, None)).or_raise(py)?,
         runners,
         results: results.iter().map(read).collect::<kcf_track::Result<_>>().or_raise(py)?,
+        baseline,
         protocol: protocol.parse().or_raise(py)?,
         toolkit: toolkit.parse().or_raise(py)?,
     };
@@ -76,7 +80,11 @@ pub fn evaluate(
     };
     let poll = |py: Python<'_>| py.check_signals().and_then(|()| show(py));
     let token = cancel.clone();
-    let work = move || evaluation.run(&folder, jobs, &token, &watch);
+    let work = move || {
+        let evaluated = evaluation.run(&folder, jobs, &token, &watch)?;
+        write_report(&evaluation, &evaluated, &About::now(command, &data), &folder)?;
+        Ok(evaluated)
+    };
     let evaluated = interruptible(py, &cancel, Duration::from_secs(5), poll, work)?.or_raise(py)?;
     show(py)?;
     Ok(json!({ "report": evaluated.report, "timings": evaluated.timings }).to_string())
@@ -101,6 +109,10 @@ impl Runner for PyRunner {
     fn begin(&self) -> kcf_track::Result<Box<dyn Follower>> {
         let tracker = Python::attach(|py| self.factory.call0(py)).map_err(|error| failed(&self.name, &error))?;
         Ok(Box::new(PyTracker { name: self.name.clone(), tracker, last: BBox::default() }))
+    }
+
+    fn has_states(&self) -> bool {
+        false
     }
 
     fn channels(&self) -> Channels {

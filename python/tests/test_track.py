@@ -189,12 +189,18 @@ def test_presets_and_others_are_scored(demo, tmp_path):
     shutil.copy(demo / "groundtruth_rect.txt", results / "demo.txt")
     found = kcf_track.evaluate(
         demo, ["robust", ("robust", {"padding": 2})], others={"ours": Ours, "still": Still}, results={"truth": results},
-        progress=False, folder=tmp_path / "runs",
+        progress=False, folder=tmp_path / "runs", jobs=1, baseline="still",
     )  # fmt: skip
     scores = found.scores
     assert list(scores)[0] == "truth" and scores["truth"]["precision_20"] == 1.0
     assert scores["ours"]["auc"] == scores["robust"]["auc"] > scores["still"]["auc"]
     assert "robust+padding=2.0" in scores and scores["robust"]["fps"] > 0
+    assert found.report["baseline"] == "still" and len(repr(found)) < 200 and "<td>still</td>" in found._repr_html_()
+    states = {tracker["name"]: tracker["reliability"] for tracker in found.report["trackers"]}
+    assert states["still"] is None and states["robust"]["hits"]["frames"] > 0
+    assert "<svg" in (tmp_path / "runs/report.html").read_text(encoding="utf-8")
+    read = kcf_track.evaluate(demo, [], results={"still": tmp_path / "runs/results/still"})
+    assert read.scores["still"]["auc"] == scores["still"]["auc"]
     again = kcf_track.evaluate(demo, ["robust"], others={"still": Ours}, folder=tmp_path / "runs")
     assert again.scores["robust"]["auc"] == scores["robust"]["auc"]
     assert again.scores["still"]["auc"] == scores["ours"]["auc"], "runs of others are not reused"

@@ -94,7 +94,9 @@ fn json_lines(text: &str) -> Result<Detections, String> {
             Some(boxes) => boxes,
             None => {
                 // The words of a command.
-                rest.as_object_mut().map(|rest| rest.retain(|name, _| !["do", "tag", "version"].contains(&&**name)));
+                if let Some(rest) = rest.as_object_mut() {
+                    rest.retain(|name, _| !["do", "tag", "version"].contains(&&**name));
+                }
                 vec![serde_json::from_value(rest).map_err(wrong)?]
             }
         };

@@ -15,7 +15,7 @@ use super::track::MAX_THREADS;
 use crate::Error;
 use crate::atomic_file;
 use crate::eval::{
-    Dataset, EVALUATION, Evaluated, Evaluation, Event, LeftOut, Preset, Protocol, ResultFiles, Runner, Toolkit,
+    About, Dataset, EVALUATION, Evaluated, Evaluation, Event, LeftOut, Preset, Protocol, ResultFiles, Runner, Toolkit,
     repeated, report,
 };
 use crate::media::annotation::Base;
@@ -52,6 +52,12 @@ pub struct EvalArgs {
     /// Read the boxes of another tracker, one text file a sequence (OTB, GOT-10k, MOT); repeatable
     #[arg(long, value_name = "NAME=DIR", value_parser = settings::pair)]
     results: Vec<(String, String)>,
+    /// Score result files that have fewer rows than their sequence has frames
+    #[arg(long)]
+    allow_short: bool,
+    /// The tracker that all others are compared with [default: the best of those that run]
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
     /// One-pass, temporal (20 starts) or spatial (12 shifted first boxes) robustness evaluation
     #[arg(long, default_value = "ope", value_enum)]
     protocol: Protocol,
@@ -158,12 +164,23 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
         "protocol": args.protocol,
         "toolkit": args.toolkit,
         "base": args.base,
+        "allow_short": args.allow_short,
+        "baseline": args.baseline,
     });
     let path = out.join(EVALUATION);
     let before = fs::read(&path).ok().and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
     if before.is_some_and(|before| before != manifest) {
         // If this run is interrupted, the numbers of other settings must not stand beside it.
-        for name in ["report.html", "report.json", "scores.csv", "attributes.csv"] {
+        for name in [
+            "report.html",
+            "report.json",
+            "scores.csv",
+            "attributes.csv",
+            "overall.csv",
+            "common.csv",
+            "overall.tex",
+            "common.tex",
+        ] {
             let _ = fs::remove_file(out.join(name));
         }
     }
@@ -175,7 +192,9 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let evaluated = evaluation.run(out, jobs, &cancel, &|event| show(&progress, args.quiet > 0, event));
     progress.finish();
     let evaluated = evaluated?;
-    report::write(&evaluation, &evaluated, out)?;
+    let command = std::env::args().map(|word| if word.contains(' ') { format!("'{word}'") } else { word });
+    let about = About::now(command.collect::<Vec<_>>().join(" "), data);
+    report::write(&evaluation, &evaluated, &about, out)?;
     print(&evaluated, out, args.quiet)
 }
 
@@ -214,8 +233,12 @@ fn open(args: &EvalArgs, data: &Path, presets: &[Preset]) -> Result<Evaluation, 
         results: args
             .results
             .iter()
-            .map(|(name, at)| ResultFiles::open(name, Path::new(at)))
-            .collect::<Result<_, _>>()?,
+            .map(|(name, at)| {
+                let files = ResultFiles::open(name, Path::new(at))?;
+                Ok(files.allowing_short(args.allow_short))
+            })
+            .collect::<Result<_, Error>>()?,
+        baseline: args.baseline.clone(),
         protocol: args.protocol,
         toolkit: args.toolkit,
     };

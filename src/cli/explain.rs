@@ -26,6 +26,9 @@ pub struct ExplainArgs {
     /// The frame to explain, from 1, after that of the first box
     #[arg(long, value_name = "N")]
     frame: usize,
+    /// Show a second tracker with this setting beside the first, and the difference
+    #[arg(long, value_name = "PATH=VALUE", value_parser = settings::pair)]
+    compare: Option<(String, String)>,
     /// The page; - for the standard output
     #[arg(long, short, value_name = "FILE|-", default_value = "explain.html")]
     out: Destination,
@@ -39,14 +42,18 @@ pub struct ExplainArgs {
 
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let params = args.settings.resolve(Some(&args.preset))?.params;
+    let changed = args.compare.as_ref().map(|change| {
+        args.settings.resolve_with(Some(&args.preset), std::slice::from_ref(change)).map(|changed| changed.params)
+    });
+    let changed = changed.transpose()?;
     let cancel = super::failure::watch_signals();
-    let explained = cancel.scope(|| explain(args, params, &cancel));
+    let explained = cancel.scope(|| explain(args, &params, changed.as_ref(), &cancel));
     // A wait that was cut short has the message of its place.
     explained.map_err(|failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure })
 }
 
 /// Writes the page.
-fn explain(args: &ExplainArgs, params: Params, cancel: &CancelToken) -> Result<(), Failure> {
+fn explain(args: &ExplainArgs, params: &Params, changed: Option<&Params>, cancel: &CancelToken) -> Result<(), Failure> {
     let (source, _) = source::open(&args.source, args.read.options(), args.targets.is_empty(), cancel)?;
     let info = source.info();
     let wanted = args.targets.read(info)?;
@@ -65,7 +72,7 @@ fn explain(args: &ExplainArgs, params: Params, cancel: &CancelToken) -> Result<(
         return Err(Failure::usage(reason));
     }
     let span = Span { last: Some(args.frame), ..span };
-    let mut replay: Option<Replay> = None;
+    let (mut replay, mut other): (Option<Replay>, Option<Replay>) = (None, None);
     for item in Prefetch::open(source.as_ref(), span, Demand { color: true, ..params.channels().into() }, cancel)? {
         let position = item.position;
         let shown = item.picture();
@@ -75,16 +82,24 @@ fn explain(args: &ExplainArgs, params: Params, cancel: &CancelToken) -> Result<(
         };
         match &mut replay {
             _ if position < start => {}
-            None => replay = Some(Replay::new(&params, &frame, bbox)?),
+            None => {
+                replay = Some(Replay::new(params, &frame, bbox)?);
+                other = changed.map(|changed| Replay::new(changed, &frame, bbox)).transpose()?;
+            }
             Some(replay) if position == args.frame => {
-                let page = replay.page(&info.name, position, &frame, &shown.unwrap_or(frame))?;
+                let change = args.compare.as_ref().map_or(String::new(), |(path, value)| format!("{path}={value}"));
+                let other = other.as_mut().map(|other| (other, change.as_str()));
+                let page = replay.page(&info.name, position, &frame, &shown.unwrap_or(frame), other)?;
                 write_whole(&args.out, page.as_bytes())?;
                 if !args.out.is_stdout() {
                     writeln!(std::io::stdout(), "{}", args.out)?;
                 }
                 return Ok(());
             }
-            Some(replay) => replay.update(&frame),
+            Some(replay) => {
+                replay.update(&frame);
+                other.iter_mut().for_each(|other| other.update(&frame));
+            }
         }
     }
     Err(Error::Sequence { path: args.source.clone(), reason: format!("there is no frame {}", args.frame) }.into())

@@ -20,11 +20,11 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::{ffmpeg, simd};
+use crate::{Params, ffmpeg, simd};
 use failure::Failure;
 
 /// Follow an object through a sequence of images, in real time, on one CPU core.
@@ -97,8 +97,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             let written = std::io::stdout().write_all(long_version().as_bytes());
             return written.map_or_else(|error| Failure::from(error).report(), |()| 0);
         }
-        Err(error) => {
+        Err(mut error) => {
+            let tip = setting_tip(&error, &arguments);
+            if tip.is_some() {
+                error.remove(ContextKind::SuggestedArg);
+                error.remove(ContextKind::Suggested);
+            }
             let _ = error.print();
+            if let Some(tip) = tip {
+                eprintln!("tip: a setting is given by its path: {tip}");
+            }
             let is_number = |word: &OsString| word.to_str().is_some_and(|word| word.parse::<f64>().is_ok());
             if arguments.windows(3).any(|words| words[0] == "--init" && words[1..].iter().all(is_number)) {
                 eprintln!("tip: a box is one word: --init 10,20,30,40");
@@ -122,6 +130,19 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         None => track::run(&cli.track),
     };
     result.map_or_else(Failure::report, |()| 0)
+}
+
+/// The path of the setting that an unknown flag names.
+fn setting_tip(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let flag = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(flag)) if error.kind() == ErrorKind::UnknownArgument => flag,
+        _ => return None,
+    };
+    let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
+    let given = words.windows(2).find(|pair| ["--preset", "-p"].contains(&pair[0])).map(|pair| pair[1]);
+    let explains = words.get(1) == Some(&"explain");
+    let preset = given.unwrap_or(if explains { "paper" } else { Params::DEFAULT_PRESET });
+    settings::tip(flag.strip_prefix("--")?, &[preset, "paper", Params::DEFAULT_PRESET])
 }
 
 /// What a report of a problem needs to say of the program.
@@ -149,6 +170,11 @@ fn completions(shell: Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
     let mut program = Cli::command();
     clap_complete::generate(shell, &mut program, "kcf-track", &mut script);
+    if shell == Shell::Bash {
+        // The generator names the cases of subcommands by another scheme than it looks for, because of the hyphen.
+        let text = String::from_utf8_lossy(&script).replace("kcf__subcmd__track", "kcf__track");
+        script = text.into_bytes();
+    }
     if shell == Shell::Fish {
         // The generated functions take SRC for a subcommand.
         let names: Vec<_> = program.get_subcommands().map(|command| command.get_name()).collect();

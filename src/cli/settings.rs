@@ -59,6 +59,29 @@ pub fn preset_names() -> PossibleValuesParser {
     Params::presets().map(|(name, what)| PossibleValue::new(name).help(what)).collect::<Vec<_>>().into()
 }
 
+/// The paths of the settings and choices whose last part is that of `name`.
+fn paths_called(params: &Params, name: &str) -> Vec<String> {
+    let name = name.rsplit('.').next().unwrap_or(name).replace('_', "-");
+    let cut = |(path, _): (String, Value)| {
+        let parts: Vec<&str> = path.split('.').collect();
+        Some(parts[..=parts.iter().position(|part| *part == name)?].join("."))
+    };
+    let mut paths: Vec<_> = params.values().into_iter().filter_map(cut).collect();
+    paths.dedup();
+    paths
+}
+
+/// How a setting is given that somebody took for the flag `name`; the settings of `presets` are searched in turn.
+pub fn tip(name: &str, presets: &[&str]) -> Option<String> {
+    let flags = |preset: &&str| {
+        let paths = paths_called(&Params::preset(preset).ok()?, name);
+        let flags: Vec<_> = paths.iter().map(|path| format!("--set {path}=VALUE")).collect();
+        let with = if Some(preset) == presets.first() { String::new() } else { format!(", with --preset {preset}") };
+        (!flags.is_empty()).then(|| format!("{}{with}", flags.join(" or ")))
+    };
+    presets.iter().find_map(flags)
+}
+
 /// Settings and the preset that they come from.
 #[derive(Clone, Debug)]
 pub struct Resolved {
@@ -117,7 +140,13 @@ impl SettingsArgs {
                 model.clone();
         }
         for (path, value) in self.set.iter().chain(settings).filter(|(path, _)| !path.starts_with(DETECTIONS)) {
-            params.set(path, value).map_err(|error| Failure::usage(format!("--set {error}")))?;
+            params.set(path, value).map_err(|error| {
+                let is_known = params.values().iter().any(|(known, _)| known.starts_with(path));
+                let meant = if is_known { Vec::new() } else { paths_called(&params, path) };
+                let meant =
+                    if meant.is_empty() { String::new() } else { format!("; did you mean {}?", meant.join(" or ")) };
+                Failure::usage(format!("--set {error}{meant}"))
+            })?;
         }
         models::fill_in(&mut params)?;
         params.check()?;

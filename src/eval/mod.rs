@@ -26,6 +26,7 @@ macro_rules! named {
 mod dataset;
 mod metrics;
 mod protocols;
+mod reliability;
 #[cfg(feature = "cli")]
 pub(crate) mod report;
 mod results;
@@ -46,10 +47,14 @@ pub use dataset::{Dataset, LabelledSequence};
 pub(crate) use metrics::score_labelled;
 pub use metrics::{Score, Toolkit, score};
 pub use protocols::Protocol;
+pub use reliability::{Bin, Reliability, StateShares};
+#[cfg(feature = "cli")]
+pub use report::{About, write as write_report};
 pub use results::ResultFiles;
 pub use runner::{Preset, Runner};
 pub use summary::{
-    Aggregate, Difference, Interval, LeftOut, Origin, Report, SequenceFacts, Timings, TrackerReport, TrackerTiming,
+    Aggregate, Comparison, Difference, Interval, LeftOut, Origin, Report, SequenceFacts, Timings, TrackerReport,
+    TrackerTiming,
 };
 
 use crate::bbox::BBox;
@@ -59,6 +64,7 @@ use crate::frame::Channels;
 use crate::media::{Images, decode, first_levels};
 use metrics::{FrameErrors, counts_for_otb, frame_errors};
 use protocols::Start;
+use reliability::{Judgement, judgements};
 use runner::{RunKey, Trace, run_sequence};
 use summary::{mean, summarize};
 
@@ -71,6 +77,8 @@ pub struct Evaluation {
     pub runners: Vec<Box<dyn Runner>>,
     /// Trackers whose boxes are read from files.
     pub results: Vec<ResultFiles>,
+    /// The tracker that all others are compared with: by default the best of the runners, else the best of all.
+    pub baseline: Option<String>,
     /// Where runs start.
     pub protocol: Protocol,
     /// The rules of the scores.
@@ -135,6 +143,10 @@ impl Evaluation {
                 reason: format!("two trackers are called {name}"),
             });
         }
+        let mut names = self.runners.iter().map(|runner| runner.name()).chain(self.results.iter().map(|r| &*r.name));
+        if let Some(baseline) = self.baseline.as_ref().filter(|baseline| !names.any(|name| name == *baseline)) {
+            return Err(Error::parameter("baseline", baseline, "must be the name of a tracker of this evaluation"));
+        }
         match self.results.first() {
             Some(files) if self.protocol != Protocol::Ope => Err(Error::parameter(
                 "results",
@@ -178,20 +190,22 @@ impl Evaluation {
             all.push((&files.name, Origin::Results, Value::Null, usable.iter().map(read).collect()));
         }
 
-        let mut timings = Timings { schema: "kcf-track-timings/1".into(), ..Timings::default() };
+        let mut timings = Timings { schema: "kcf-track-timings/1".into(), jobs, ..Timings::default() };
         let mut first_traces = BTreeMap::new();
         let mut scored = Vec::new();
         for (name, origin, parameters, runs) in all {
             let (mut scores, mut fps, mut first) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+            let mut judged = BTreeMap::new();
             for ((sequence, _), runs) in usable.iter().zip(runs) {
                 let sequence_name = || sequence.name.clone();
                 match runs.and_then(|runs| Ok((pooled_score(sequence, &runs, self.toolkit)?, runs))) {
-                    Ok((score, runs)) => {
+                    Ok(((score, frames), runs)) => {
                         if 2 * score.labelled < score.frames {
                             let (labelled, all, name) = (score.labelled, score.frames, &sequence.name);
                             warnings.push(format!("{name}: only {labelled} of {all} frames have a label that counts"));
                         }
                         scores.insert(sequence_name(), score);
+                        judged.insert(sequence_name(), frames);
                         fps.extend(rate_of(&runs).map(|rate| (sequence_name(), rate)));
                         first.extend(runs.into_iter().next().map(|run| (sequence_name(), run)));
                     }
@@ -201,13 +215,14 @@ impl Evaluation {
                 }
             }
             first_traces.insert(name.to_owned(), first);
-            if !fps.is_empty() {
+            // A mean over some of the sequences would not compare.
+            if !fps.is_empty() && fps.len() == scores.len() {
                 let mean = mean(&fps.values().copied().collect::<Vec<_>>());
                 timings.trackers.insert(name.to_owned(), TrackerTiming { fps: mean, sequences: fps });
             }
             // A tracker without any score has no rank.
             if !scores.is_empty() {
-                scored.push(TrackerReport::new(name.to_owned(), origin, parameters, scores));
+                scored.push(TrackerReport::new(name.to_owned(), origin, parameters, scores).judged(&judged));
             }
         }
         if scored.is_empty() {
@@ -216,7 +231,8 @@ impl Evaluation {
             return Err(Error::Evaluation { what: "report".into(), reason });
         }
         let sequences = usable.iter().map(|(sequence, _)| *sequence);
-        let report = summarize(self.protocol, self.toolkit, sequences, scored, left_out, warnings);
+        let baseline = self.baseline.as_deref();
+        let report = summarize(self.protocol, self.toolkit, sequences, scored, baseline, left_out, warnings);
         Ok(Evaluated { report, timings, traces: first_traces })
     }
 
@@ -294,7 +310,11 @@ impl Evaluation {
                     watch(Event::Frame);
                     cancel.check()
                 };
-                let runs = cancel.scope(|| run_sequence(*runner, name, &key.starts, frames, &tick));
+                let mut runs = cancel.scope(|| run_sequence(*runner, name, &key.starts, frames, &tick));
+                if jobs > 1 {
+                    // Runs beside each other slow each other down.
+                    runs.iter_mut().flatten().for_each(|run| run.micros.clear());
+                }
                 match &runs {
                     Err(_) if cancel.is_cancelled() => return Err(Error::Cancelled),
                     Ok(traces) => {
@@ -323,16 +343,22 @@ impl Evaluation {
     }
 }
 
-/// Scores the pooled runs of one tracker on one sequence (OTB joins the errors of all runs).
-fn pooled_score(sequence: &LabelledSequence, runs: &[Trace], toolkit: Toolkit) -> Result<Score, String> {
-    let mut errors = FrameErrors::default();
+/// Scores the pooled runs of one tracker on one sequence (OTB joins the errors of all runs), and judges what it says.
+fn pooled_score(
+    sequence: &LabelledSequence,
+    runs: &[Trace],
+    toolkit: Toolkit,
+) -> Result<(Score, Vec<Judgement>), String> {
+    let (mut errors, mut judged) = (FrameErrors::default(), Vec::new());
     for run in runs {
         let labels = sequence.truth.get(run.start.frame..).unwrap_or_default();
-        errors.extend(&frame_errors(labels, &run.boxes, toolkit).map_err(|error| error.to_string())?);
+        let of_run = frame_errors(labels, &run.boxes, toolkit).map_err(|error| error.to_string())?;
+        judged.extend(judgements(labels, run, &of_run));
+        errors.extend(&of_run);
     }
     match Score::of(&errors) {
         Score { labelled: 0, .. } => Err("no frame has a label that counts by the rules of this toolkit".into()),
-        score => Ok(score),
+        score => Ok((score, judged)),
     }
 }
 
@@ -413,6 +439,7 @@ mod tests {
             dataset: Dataset::open(dir, &[], None).unwrap(),
             runners: vec![Box::new(drift("exact", 1.0)), Box::new(drift("slow", 0.5))],
             results: vec![],
+            baseline: None,
             protocol,
             toolkit: Toolkit::Otb,
         }
@@ -527,7 +554,8 @@ mod tests {
             fs::write(theirs.path().join(format!("{name}.txt")), rows(n).join("\n")).unwrap();
         }
         let mut evaluation = evaluation(data.path(), Protocol::Ope);
-        evaluation.results.push(ResultFiles::open("theirs", theirs.path()).unwrap());
+        let files = ResultFiles::open("theirs", theirs.path()).unwrap();
+        evaluation.results.push(files.allowing_short(true));
         let (_, report) = run(&evaluation, out.path(), 2);
         let them = report.trackers.iter().find(|t| t.name == "theirs").unwrap();
         assert_eq!((them.origin, them.sequences.len()), (Origin::Results, 2));
@@ -558,11 +586,11 @@ mod tests {
     #[test]
     fn runs_are_pooled_by_frame() {
         let b = BBox::new(0.0, 0.0, 20.0, 20.0);
-        let trace = |frame: usize, boxes: Vec<BBox>| Trace { start: Start { frame, init: b }, micros: vec![], boxes };
+        let trace = |frame: usize, boxes: Vec<BBox>| Trace::of_boxes(Start { frame, init: b }, boxes);
         let far = b.translated(400.0, 0.0);
         let traces = [trace(0, vec![b, far, far, far]), trace(2, vec![b, b])];
         let sequence = LabelledSequence { truth: vec![Some(b); 4], ..results::tests::sequence("toy", 4, Base::One) };
-        let score = pooled_score(&sequence, &traces, Toolkit::Otb).unwrap();
+        let (score, _) = pooled_score(&sequence, &traces, Toolkit::Otb).unwrap();
         assert_eq!((score.frames, score.precision_20), (6, 0.5));
         let timed = Trace { micros: vec![500; 4], ..trace(0, vec![b; 4]) };
         assert_eq!((rate_of(&[timed.clone(), timed]), rate_of(&traces)), (Some(2000.0), None));

@@ -32,6 +32,8 @@ const MAX_DEPTH: usize = 3;
 pub struct ResultFiles {
     /// The tracker's name.
     pub name: String,
+    /// Whether a file with fewer rows than frames is scored.
+    allow_short: bool,
     folder: PathBuf,
     /// Sequence name and file, by [`key`].
     files: BTreeMap<String, Vec<(String, PathBuf)>>,
@@ -68,13 +70,19 @@ impl ResultFiles {
                 reason: "there is no file <sequence>.txt".into(),
             });
         }
-        Ok(Self { name: name.to_owned(), folder: folder.to_path_buf(), files })
+        Ok(Self { name: name.to_owned(), allow_short: false, folder: folder.to_path_buf(), files })
     }
 
-    /// Reads the run of a sequence. Rows beyond the last frame are ignored, missing rows become NaN; a warning says so.
+    /// The same files; those with fewer rows than frames are scored if `allow` says so.
+    pub fn allowing_short(self, allow: bool) -> Self {
+        Self { allow_short: allow, ..self }
+    }
+
+    /// Reads the run of a sequence. Rows beyond the last frame are ignored, and missing rows become NaN where they are
+    /// allowed; a warning says so.
     ///
     /// # Errors
-    /// [`Error::Evaluation`] when there is no file or no box for the sequence, [`Error::Io`] and [`Error::Annotation`]
+    /// [`Error::Evaluation`] when there is no file, no box, or too few of them for the sequence, [`Error::Io`] and [`Error::Annotation`]
     /// when the file cannot be read.
     pub(super) fn read(&self, sequence: &LabelledSequence, toolkit: Toolkit) -> Result<(Trace, Option<String>)> {
         let wrong = |reason: String| Error::Evaluation { what: format!("results of {}", self.name), reason };
@@ -110,6 +118,12 @@ impl ResultFiles {
         }
         boxes.drain(..skipped);
         let rows = boxes.len();
+        if rows < sequence.truth.len() && !self.allow_short {
+            let (path, frames) = (path.display(), sequence.truth.len());
+            return Err(wrong(format!(
+                "{path} has {rows} rows for {frames} frames: --allow-short scores it all the same"
+            )));
+        }
         boxes.resize(sequence.truth.len(), NO_BOX);
         let frames = boxes.len();
         let from = if skipped == 0 { String::new() } else { format!(" from image {} on", skipped + 1) };
@@ -125,7 +139,7 @@ impl ResultFiles {
         };
         let start = Start { frame: 0, init: boxes[0] };
         let warning = warning.map(|warning| format!("{}, {}: {warning}", self.name, sequence.name));
-        Ok((Trace { start, boxes, micros: Vec::new() }, warning))
+        Ok((Trace::of_boxes(start, boxes), warning))
     }
 }
 
@@ -265,14 +279,18 @@ pub(crate) mod tests {
     #[test]
     fn warns_of_other_lengths_by_the_rules_of_the_toolkit() {
         let toy = sequence("Toy", 2, Base::One);
+        let files = |dir: &tempfile::TempDir| ResultFiles::open("t", dir.path()).unwrap();
         let warning = |text: &str, toolkit| {
-            ResultFiles::open("t", written(&[("Toy.txt", text)]).path()).unwrap().read(&toy, toolkit).unwrap().1
+            let dir = written(&[("Toy.txt", text)]);
+            files(&dir).allowing_short(true).read(&toy, toolkit).unwrap().1
         };
         let row = "1,2,10,12\n";
         assert_eq!(warning(&row.repeat(2), Toolkit::Otb), None);
         assert!(warning(&row.repeat(3), Toolkit::Otb).unwrap().contains("3 rows for 2 frames: the last rows are"));
         assert!(warning(row, Toolkit::Otb).unwrap().contains("the last box is repeated"));
         assert!(warning(row, Toolkit::Got10k).unwrap().contains("frames without a box are misses"));
+        let error = read(&[("Toy.txt", row)], &toy).unwrap_err().to_string();
+        assert!(error.contains("1 rows for 2 frames") && error.contains("--allow-short"), "{error}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::frame::Channels;
 use crate::media::Item;
 use crate::run::{Cause, Follower, Halt, Outcome, Session, Step};
 use crate::settings::text_of;
-use crate::tracker::{Params, Tracker};
+use crate::tracker::{Params, State, Tracker};
 
 /// A kind of tracker that an evaluation runs.
 pub trait Runner: Send + Sync {
@@ -32,6 +32,11 @@ pub trait Runner: Send + Sync {
     /// # Errors
     /// When the parameters are invalid.
     fn begin(&self) -> Result<Box<dyn Follower>>;
+
+    /// Whether the states of its estimates mean something, so that they are scored.
+    fn has_states(&self) -> bool {
+        true
+    }
 
     /// The channels that it needs of a frame.
     fn channels(&self) -> Channels {
@@ -138,8 +143,19 @@ pub(crate) struct Trace {
     pub start: Start,
     /// One box per frame, 0-based; the first is the initial one.
     pub boxes: Vec<BBox>,
-    /// Time of each frame without decoding, in microseconds.
+    /// Time of each frame without decoding, in microseconds; empty when other runs took place beside this.
     pub micros: Vec<u32>,
+    /// State of each frame; empty for a tracker without states.
+    pub states: Vec<State>,
+    /// Confidence of each frame; as long as `states`.
+    pub confidence: Vec<Option<f32>>,
+}
+
+impl Trace {
+    /// A run of boxes alone.
+    pub fn of_boxes(start: Start, boxes: Vec<BBox>) -> Self {
+        Self { start, boxes, micros: Vec::new(), states: Vec::new(), confidence: Vec::new() }
+    }
 }
 
 /// Runs `runner` from each of `starts` to the end of `frames` in one pass, so twenty starts cost one decoding.
@@ -163,17 +179,20 @@ pub(super) fn run_sequence(
         let follower = runner.begin().map_err(|error| failed(target, start.frame + 1, &error))?;
         session.add(follower, start.frame + 1, start.init);
     }
-    let mut traces: Vec<Trace> =
-        starts.iter().map(|&start| Trace { start, boxes: Vec::new(), micros: Vec::new() }).collect();
+    let mut traces: Vec<Trace> = starts.iter().map(|&start| Trace::of_boxes(start, Vec::new())).collect();
     let ended = session.run(frames, &mut |step: &Step<'_, _>| {
         for outcome in step.outcomes {
-            let Outcome { target, bbox, took, .. } = *outcome;
+            let Outcome { target, bbox, took, estimate } = *outcome;
             if !bbox.is_finite() {
                 let error = Error::Box { bbox, reason: "the tracker's box is not finite".into() };
                 return Err(failed(target, step.item.position, &error));
             }
             traces[target - 1].boxes.push(bbox);
             traces[target - 1].micros.push(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
+            if let Some(estimate) = estimate.filter(|_| runner.has_states()) {
+                traces[target - 1].states.push(estimate.state);
+                traces[target - 1].confidence.push(estimate.evidence.confidence);
+            }
         }
         tick()
     });
@@ -206,7 +225,7 @@ struct RunFile {
     runs: Vec<Trace>,
 }
 
-const SCHEMA: &str = "kcf-track-runs/4";
+const SCHEMA: &str = "kcf-track-runs/5";
 
 impl RunKey {
     pub fn new(runner: &dyn Runner, sequence: &LabelledSequence, protocol: Protocol, starts: &[Start]) -> Self {

@@ -7,7 +7,8 @@
 //! resampling shows how much the mean depends on it. Two trackers are compared on the same resamples, because a hard
 //! sequence is hard for both; the interval of a paired difference is far narrower than those of the two means.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -17,6 +18,7 @@ use serde_json::Value;
 use super::dataset::LabelledSequence;
 use super::metrics::{PRECISION_THRESHOLDS, SUCCESS_THRESHOLDS, Score, Toolkit};
 use super::protocols::Protocol;
+use super::reliability::{Judgement, Reliability};
 
 /// The eleven attributes of OTB and their meanings, in the benchmark's order.
 pub(super) const ATTRIBUTES: [(&str, &str); 11] = [
@@ -36,7 +38,7 @@ pub(super) const ATTRIBUTES: [(&str, &str); 11] = [
 /// The document `report.json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// `kcf-track-eval/1`.
+    /// `kcf-track-eval/2`.
     pub schema: String,
     /// Version of the program.
     pub version: String,
@@ -50,6 +52,12 @@ pub struct Report {
     pub trackers: Vec<TrackerReport>,
     /// Every pair of trackers, on the sequences that both have.
     pub differences: Vec<Difference>,
+    /// The tracker of [`Report::comparisons`].
+    pub baseline: String,
+    /// Every other tracker against the baseline, on the sequences that both have.
+    pub comparisons: Vec<Comparison>,
+    /// The sequences that all trackers have, by name.
+    pub common: Vec<String>,
     /// Sequences and results that are left out.
     pub left_out: Vec<LeftOut>,
     /// Remarks on what is scored.
@@ -107,6 +115,14 @@ pub struct TrackerReport {
     pub attributes: BTreeMap<String, Aggregate>,
     /// The score of each sequence.
     pub sequences: BTreeMap<String, Score>,
+    /// The means over [`Report::common`]; `None` without such sequences.
+    pub common: Option<Aggregate>,
+    /// The mean rank by AUC over [`Report::common`], 1 for the best; ties share their mean.
+    pub mean_rank: Option<f64>,
+    /// What its states and confidence are worth over the frames of all its sequences; `None` for a tracker without.
+    pub reliability: Option<Reliability>,
+    /// The same for each sequence.
+    pub reliability_by_sequence: BTreeMap<String, Reliability>,
 }
 
 /// Means over sequences.
@@ -142,6 +158,23 @@ pub struct Difference {
     pub precision_20_interval: Option<Interval>,
 }
 
+/// A tracker against the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The tracker.
+    pub tracker: String,
+    /// Sequences that both have.
+    pub sequences: usize,
+    /// Mean of its AUC less the baseline's.
+    pub auc: f64,
+    /// Its paired 95 % interval.
+    pub auc_interval: Option<Interval>,
+    /// Two-sided probability of a difference at least as far from zero, from the paired bootstrap.
+    pub p: Option<f64>,
+    /// The same after Holm's correction for all comparisons of the report (Holm 1979).
+    pub p_holm: Option<f64>,
+}
+
 /// A sequence, or a tracker on a sequence, that is left out.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct LeftOut {
@@ -158,7 +191,9 @@ pub struct LeftOut {
 pub struct Timings {
     /// `kcf-track-timings/1`.
     pub schema: String,
-    /// Speed by tracker; trackers without times are missing.
+    /// How many runs took place at the same time.
+    pub jobs: usize,
+    /// Speed by tracker. Trackers without times, or with runs beside others, are missing.
     pub trackers: BTreeMap<String, TrackerTiming>,
 }
 
@@ -175,7 +210,26 @@ impl TrackerReport {
     /// The report of these scores; [`summarize`] adds the attributes.
     pub(super) fn new(name: String, origin: Origin, parameters: Value, sequences: BTreeMap<String, Score>) -> Self {
         let overall = aggregate(sequences.values());
-        Self { name, origin, parameters, overall, attributes: BTreeMap::new(), sequences }
+        Self {
+            name,
+            origin,
+            parameters,
+            overall,
+            attributes: BTreeMap::new(),
+            sequences,
+            common: None,
+            mean_rank: None,
+            reliability: None,
+            reliability_by_sequence: BTreeMap::new(),
+        }
+    }
+
+    /// Adds what the states and the confidence of its sequences are worth.
+    pub(super) fn judged(mut self, frames: &BTreeMap<String, Vec<Judgement>>) -> Self {
+        let of = |(name, frames): (&String, &Vec<_>)| Some((name.clone(), Reliability::of(frames)?));
+        self.reliability_by_sequence = frames.iter().filter_map(of).collect();
+        self.reliability = Reliability::of(&frames.values().flatten().copied().collect::<Vec<_>>());
+        self
     }
 }
 
@@ -221,6 +275,7 @@ pub(super) fn summarize<'a>(
     toolkit: Toolkit,
     sequences: impl Iterator<Item = &'a LabelledSequence>,
     mut trackers: Vec<TrackerReport>,
+    baseline: Option<&str>,
     mut left_out: Vec<LeftOut>,
     mut warnings: Vec<String>,
 ) -> Report {
@@ -248,28 +303,87 @@ pub(super) fn summarize<'a>(
     for (i, better) in trackers.iter().enumerate() {
         differences.extend(trackers[i + 1..].iter().map(|worse| difference(better, worse)));
     }
-    for tracker in &trackers {
-        if trackers.iter().any(|other| other.sequences.keys().ne(tracker.sequences.keys())) {
-            let (name, n, all) = (&tracker.name, tracker.sequences.len(), sequences.len());
+    let scored: BTreeSet<&String> = trackers.iter().flat_map(|tracker| tracker.sequences.keys()).collect();
+    for TrackerReport { name, sequences, .. } in &trackers {
+        let (n, all) = (sequences.len(), scored.len());
+        if n < all {
             warnings
                 .push(format!("{name} has scores of {n} of {all} sequences: means of other sequences do not compare"));
         }
     }
+    let in_all = |name: &&&String| trackers.iter().all(|tracker| tracker.sequences.contains_key(**name));
+    let common: Vec<String> = scored.iter().filter(in_all).map(|name| (*name).clone()).collect();
+    rank(&mut trackers, &common);
+    let ours = trackers.iter().find(|tracker| tracker.origin == Origin::Run);
+    // A tracker without any score is no baseline.
+    let named = trackers.iter().find(|tracker| baseline == Some(tracker.name.as_str()));
+    let baseline = named.or(ours).or(trackers.first());
+    let comparisons = baseline.map_or(Vec::new(), |baseline| compare(&trackers, baseline));
+    let baseline = baseline.map_or(String::new(), |tracker| tracker.name.clone());
     left_out.sort();
     left_out.dedup();
     warnings.sort();
     warnings.dedup();
     Report {
-        schema: "kcf-track-eval/1".into(),
+        schema: "kcf-track-eval/2".into(),
         version: env!("CARGO_PKG_VERSION").into(),
         protocol,
         toolkit,
         sequences,
         trackers,
         differences,
+        baseline,
+        comparisons,
+        common,
         left_out,
         warnings,
     }
+}
+
+/// Adds the means and the mean ranks over the sequences that all `trackers` have.
+fn rank(trackers: &mut [TrackerReport], common: &[String]) {
+    if common.is_empty() {
+        return;
+    }
+    let auc: Vec<Vec<f64>> =
+        trackers.iter().map(|tracker| common.iter().map(|name| tracker.sequences[name].auc).collect()).collect();
+    for (tracker, own) in trackers.iter_mut().zip(&auc) {
+        let rank = |(i, own): (usize, &f64)| {
+            let better = auc.iter().filter(|other| other[i] > *own).count() as f64;
+            // The tracker ties with itself.
+            let tied = auc.iter().filter(|other| other[i] == *own).count() as f64;
+            better + (tied + 1.0) / 2.0
+        };
+        tracker.mean_rank = Some(mean(&own.iter().enumerate().map(rank).collect::<Vec<_>>()));
+        tracker.common = Some(aggregate(common.iter().map(|name| &tracker.sequences[name])));
+    }
+}
+
+fn compare(trackers: &[TrackerReport], baseline: &TrackerReport) -> Vec<Comparison> {
+    let mut found: Vec<Comparison> = trackers
+        .iter()
+        .filter(|tracker| tracker.name != baseline.name)
+        .map(|tracker| {
+            let paired = |(name, own): (_, &Score)| Some(own.auc - baseline.sequences.get(name)?.auc);
+            let values: Vec<f64> = tracker.sequences.iter().filter_map(paired).collect();
+            Comparison {
+                tracker: tracker.name.clone(),
+                sequences: values.len(),
+                auc: mean(&values),
+                auc_interval: mean_interval(&values),
+                p: p_value(&values),
+                p_holm: None,
+            }
+        })
+        .collect();
+    let mut order: Vec<usize> = (0..found.len()).filter(|&i| found[i].p.is_some()).collect();
+    order.sort_by(|&a, &b| found[a].p.partial_cmp(&found[b].p).unwrap_or(Ordering::Equal));
+    let mut least = 0.0f64;
+    for (tested, &i) in order.iter().enumerate() {
+        least = least.max((order.len() - tested) as f64 * found[i].p.unwrap_or(1.0)).min(1.0);
+        found[i].p_holm = Some(least);
+    }
+    found
 }
 
 fn difference(better: &TrackerReport, worse: &TrackerReport) -> Difference {
@@ -311,6 +425,25 @@ const SEED: u64 = 0x6b63_665f_7472_6163;
 /// The 95 % interval of the mean of `values`, one per sequence; `None` for fewer than two. Equally many values are
 /// resampled alike, which pairs differences.
 fn mean_interval(values: &[f64]) -> Option<Interval> {
+    let means = resampled_means(values)?;
+    // Linear interpolation between order statistics, numpy's default.
+    let quantile = |q: f64| {
+        let at = q * (means.len() - 1) as f64;
+        let (below, share) = (at.floor() as usize, at.fract());
+        means[below] + share * (means[(below + 1).min(means.len() - 1)] - means[below])
+    };
+    Some(Interval { low: quantile(0.025), high: quantile(0.975) })
+}
+
+/// Twice the share of resampled means on the other side of zero, with the sample itself as one of the resamples.
+fn p_value(values: &[f64]) -> Option<f64> {
+    let means = resampled_means(values)?;
+    let [below, above] = [means.iter().filter(|&&m| m <= 0.0).count(), means.iter().filter(|&&m| m >= 0.0).count()];
+    Some((2.0 * (below.min(above) + 1) as f64 / (RESAMPLES + 1) as f64).min(1.0))
+}
+
+/// In ascending order.
+fn resampled_means(values: &[f64]) -> Option<Vec<f64>> {
     let n = values.len();
     if n < 2 || values.iter().any(|v| !v.is_finite()) {
         return None;
@@ -319,13 +452,7 @@ fn mean_interval(values: &[f64]) -> Option<Interval> {
     let mut means: Vec<f64> =
         (0..RESAMPLES).map(|_| (0..n).map(|_| values[random.random_range(0..n)]).sum::<f64>() / n as f64).collect();
     means.sort_by(f64::total_cmp);
-    // Linear interpolation between order statistics, numpy's default.
-    let quantile = |q: f64| {
-        let at = q * (means.len() - 1) as f64;
-        let (below, share) = (at.floor() as usize, at.fract());
-        means[below] + share * (means[(below + 1).min(means.len() - 1)] - means[below])
-    };
-    Some(Interval { low: quantile(0.025), high: quantile(0.975) })
+    Some(means)
 }
 
 #[cfg(test)]
@@ -357,7 +484,7 @@ pub(super) mod tests {
         });
         let left_out = vec![LeftOut { sequence: "D".into(), tracker: None, reason: "<b>broken</b>".into() }];
         let warnings = vec!["odd & even".into()];
-        summarize(Protocol::Ope, Toolkit::Otb, all.iter(), trackers.into(), left_out, warnings)
+        summarize(Protocol::Ope, Toolkit::Otb, all.iter(), trackers.into(), None, left_out, warnings)
     }
 
     #[test]
@@ -400,6 +527,57 @@ pub(super) mod tests {
         assert!(d.sequences == 2 && (d.auc - mean(&auc)).abs() < 1e-12, "{d:?}");
         assert!(d.auc_interval.unwrap().excludes_zero() && d.auc_interval == mean_interval(&auc));
         assert_eq!((d.precision_20, d.precision_20_interval), (mean(&precision), mean_interval(&precision)));
+    }
+
+    fn summary_of(trackers: Vec<TrackerReport>, baseline: Option<&str>) -> Report {
+        let all = ["A", "B", "C"].map(|name| results::tests::sequence(name, 20, Base::Zero));
+        summarize(Protocol::Ope, Toolkit::Otb, all.iter(), trackers, baseline, vec![], vec![])
+    }
+
+    #[test]
+    fn only_incomplete_trackers_are_named_and_common_sequences_have_their_own_means() {
+        let mut trackers = report().trackers;
+        trackers[1].sequences.remove("A");
+        let short = trackers[1].name.clone();
+        let report = summary_of(trackers, None);
+        assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
+        assert!(report.warnings[0].starts_with(&format!("{short} has scores of 2 of 3")), "{:?}", report.warnings);
+        assert_eq!(report.common, ["B", "C"]);
+        let good = report.trackers.iter().find(|tracker| tracker.name == "good").unwrap();
+        let common = good.common.as_ref().unwrap();
+        assert_eq!(common.mean.auc, mean(&[good.sequences["B"].auc, good.sequences["C"].auc]));
+        assert_eq!((common.sequences, good.overall.sequences), (2, 3));
+        assert!(!report.warnings[0].contains("good"));
+    }
+
+    #[test]
+    fn mean_ranks_share_ties() {
+        let mut trackers = report().trackers;
+        let best = trackers[0].sequences["B"].clone();
+        trackers[1].sequences.insert("B".into(), best);
+        let (tied, worst) = (trackers[1].name.clone(), trackers[2].name.clone());
+        let report = summary_of(trackers, None);
+        let rank = |name: &str| report.trackers.iter().find(|t| t.name == name).unwrap().mean_rank.unwrap();
+        // In A, B, C: 1, 1.5, 1 and 2, 1.5, 2 and 3, 3, 3.
+        assert_eq!([rank("good"), rank(&tied), rank(&worst)], [3.5 / 3.0, 5.5 / 3.0, 3.0]);
+    }
+
+    #[test]
+    fn comparisons_are_with_the_baseline_and_corrected() {
+        let trackers = report().trackers;
+        let (second, third) = (trackers[1].name.clone(), trackers[2].name.clone());
+        let report = summary_of(trackers, Some(&second));
+        assert_eq!(report.baseline, second);
+        let of = |name: &str| report.comparisons.iter().find(|c| c.tracker == name).unwrap();
+        assert!(of("good").auc > 0.0 && of(&third).auc < 0.0 && report.comparisons.len() == 2);
+        // All three differences have one sign: no resample lies beyond zero.
+        let least = 2.0 / 10_001.0;
+        assert_eq!((of("good").p, of("good").p_holm), (Some(least), Some(2.0 * least)));
+        assert_eq!(p_value(&[0.0, 0.0, 0.0]), Some(1.0));
+        // One of two values is below zero: a quarter of the resamples, and twice that, less than or equal to zero.
+        let p = p_value(&[-1.0, 2.0]).unwrap();
+        assert!((p - 0.5).abs() < 0.02, "{p}");
+        assert_eq!(p_value(&[0.5]), None);
     }
 
     #[test]

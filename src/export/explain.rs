@@ -15,6 +15,44 @@ use crate::kernels::Kernel;
 use crate::text::{escape, fill};
 use crate::tracker::{FilterLocalizer, FilterParams, FilterSnapshot, Params, ScaleParams, SearchParams};
 
+/// The line of `needle` in `text`, from 1. It is found when the program is built, so no page names a line of older code.
+const fn line_of(text: &str, needle: &str) -> usize {
+    let (text, needle) = (text.as_bytes(), needle.as_bytes());
+    let (mut line, mut at) = (1, 0);
+    while at + needle.len() <= text.len() {
+        let mut same = 0;
+        while same < needle.len() && text[at + same] == needle[same] {
+            same += 1;
+        }
+        if same == needle.len() {
+            return line;
+        }
+        if text[at] == b'\n' {
+            line += 1;
+        }
+        at += 1;
+    }
+    panic!("the code that a page explains has another name")
+}
+
+/// A place in the code as file and line. The page links it if the program was built with `KCF_TRACK_SOURCE`, the address of
+/// the source folder at the program's commit.
+macro_rules! place {
+    ($file:literal, $needle:literal) => {{
+        #[allow(long_running_const_eval, reason = "a search through one file")]
+        const LINE: usize = line_of(include_str!(concat!("../", $file)), $needle);
+        place(concat!("src/", $file), LINE)
+    }};
+}
+
+fn place(file: &str, line: usize) -> String {
+    let text = format!("<code>{file}:{line}</code>");
+    match option_env!("KCF_TRACK_SOURCE") {
+        Some(base) => format!("<a href=\"{}/{file}#L{line}\">{text}</a>", escape(base.trim_end_matches('/'))),
+        None => text,
+    }
+}
+
 /// The paper's tracker (Henriques et al., TPAMI 2015, algorithm 1) over one target.
 pub struct Replay {
     params: FilterParams,
@@ -53,15 +91,27 @@ impl Replay {
         self.search.bbox(self.size)
     }
 
-    /// Detects in `frame`, the one at `number` of the sequence `name`, and returns the page about it.
+    /// Detects in `frame`, the one at `number` of the sequence `name`, and returns the page about it. `other` is a tracker
+    /// to compare with, and what differs there.
     ///
     /// # Errors
     /// When a picture cannot be encoded.
-    pub fn page(&mut self, name: &str, number: usize, frame: &Frame<'_>, shown: &Frame<'_>) -> Result<String> {
+    pub fn page(
+        &mut self,
+        name: &str,
+        number: usize,
+        frame: &Frame<'_>,
+        shown: &Frame<'_>,
+        other: Option<(&mut Self, &str)>,
+    ) -> Result<String> {
         let before = (self.bbox(), self.search.place_on_frame());
         self.search.find(frame);
         let FilterSnapshot { patch, size, cells, window, labels, features, planes, response, shift, step } =
             self.search.snapshot();
+        let compared = match other {
+            Some((other, change)) => self.compared(frame, other, change)?,
+            None => String::new(),
+        };
         let [kernel, alpha, power] = planes;
         let (rows, cols) = cells;
         let centred =
@@ -113,8 +163,55 @@ impl Replay {
             ("down", format!("{:+}", shift.0 * step)),
             ("response", centred(&response, unit)?),
             ("name", escape(name)),
+            ("commit", option_env!("KCF_TRACK_COMMIT").unwrap_or("not recorded").into()),
+            ("cut", place!("tracker/filter_localizer.rs", "pub fn cut(")),
+            ("hann", place!("features/mod.rs", "pub fn hann(rows")),
+            ("hog", place!("features/hog.rs", "pub fn extract(")),
+            ("learn", place!("filters/kcf.rs", "pub fn learn_again(")),
+            ("gaussian", place!("features/mod.rs", "pub fn gaussian_labels(")),
+            ("correlate", place!("kernels/function.rs", "pub fn correlate(")),
+            ("respond", place!("filters/kcf.rs", "pub fn respond(")),
+            ("locate", place!("tracker/filter_localizer.rs", "fn locate(")),
+            ("compared", compared),
         ];
         Ok(fill(include_str!("../../assets/explain.html"), &parts))
+    }
+
+    /// The planes of this tracker beside those of `other`, where `change` holds, and their differences.
+    fn compared(&mut self, frame: &Frame<'_>, other: &mut Self, change: &str) -> Result<String> {
+        other.search.find(frame);
+        let (own, changed) = (self.search.snapshot(), other.search.snapshot());
+        let planes = |of: FilterSnapshot| {
+            let [kernel, alpha, _] = of.planes;
+            [("Labels", of.labels), ("Kernel correlation", kernel), ("Coefficients", alpha), ("Response", of.response)]
+        };
+        let cells = [own.cells, changed.cells];
+        let mut rows = String::new();
+        for ((name, own), (_, changed)) in planes(own).into_iter().zip(planes(changed)) {
+            let both = || own.iter().chain(&changed).copied();
+            let range = [both().fold(f32::MAX, f32::min), both().fold(f32::MIN, f32::max)];
+            let centred = |values: &[f32], cells: (usize, usize), range| {
+                heat_map(values, cells, (cells.0.div_ceil(2), cells.1.div_ceil(2)), range)
+            };
+            let difference = if cells[0] == cells[1] {
+                let difference: Vec<f32> = changed.iter().zip(&own).map(|(b, a)| b - a).collect();
+                let most = difference.iter().fold(0.0, |most: f32, value| most.max(value.abs()));
+                format!("{}<p>−{most:.4} to {most:.4}</p>", centred(&difference, cells[0], [-most, most])?)
+            } else {
+                let [(a, b), (c, d)] = cells;
+                format!("<p>{b} × {a} and {d} × {c} cells</p>")
+            };
+            let (first, second) = (centred(&own, cells[0], range)?, centred(&changed, cells[1], range)?);
+            let [low, high] = range;
+            rows += &format!(
+                "<tr><th>{name}<p>{low:.3} to {high:.3}</p></th><td>{first}</td><td>{second}</td><td>{difference}</td></tr>\n"
+            );
+        }
+        let (change, here, there) = (escape(change), self.bbox(), other.bbox());
+        Ok(format!(
+            "<h2>With {change}</h2>\n<p>Box: {here}; with {change}: {there}.</p>\n<table class=\"compared\"><tr><th></th>\
+             <th>as above</th><th>{change}</th><th>difference</th></tr>\n{rows}</table>\n"
+        ))
     }
 
     /// The frame with the box and the area before (dashed), and the box now.
@@ -127,8 +224,15 @@ impl Replay {
         let picture = in_color(shown)?;
         let (width, height) = picture.dimensions();
         let data = data(&picture, (width, height), ExtendedColorType::Rgb8)?;
+        // Whatever leaves the frame is shown too, as far as it goes: up to a frame's size beyond.
+        let (w, h) = (f64::from(width), f64::from(height));
+        let left = area.x.min(bbox.x).clamp(-w, 0.0);
+        let top = area.y.min(bbox.y).clamp(-h, 0.0);
+        let right = (area.x + area.w).max(bbox.x + bbox.w).clamp(w, 2.0 * w);
+        let bottom = (area.y + area.h).max(bbox.y + bbox.h).clamp(h, 2.0 * h);
+        let (w, h) = (right - left, bottom - top);
         Ok(format!(
-            "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"the frame\"><image href=\"{data}\" \
+            "<svg viewBox=\"{left} {top} {w} {h}\" role=\"img\" aria-label=\"the frame\"><image href=\"{data}\" \
              width=\"{width}\" height=\"{height}\"/>{rects}</svg>"
         ))
     }
@@ -178,6 +282,28 @@ mod tests {
     use crate::synth::{Scene, SceneParams};
 
     #[test]
+    fn settings_are_compared_side_by_side() {
+        let scene = Scene::new(SceneParams { frames: 2, ..SceneParams::default() }).unwrap();
+        let frames = scene.stream(Default::default(), Channels::Luma.into(), &Default::default()).unwrap();
+        let frames: Vec<_> = frames.map(|item| item.frame.unwrap()).collect();
+        let bbox = scene.info().initial_box(1).unwrap();
+        let replay = |changes: &[(&str, &str)]| {
+            let mut params = Params::preset("paper").unwrap();
+            changes.iter().for_each(|(path, value)| params.set(path, value).unwrap());
+            Replay::new(&params, &frames[0].as_frame(), bbox).unwrap()
+        };
+        let second = frames[1].as_frame();
+        let page = |changes: &[(&str, &str)]| {
+            replay(&[]).page("a", 2, &second, &second, Some((&mut replay(changes), "x=<1>"))).unwrap()
+        };
+        let same = page(&[]);
+        assert_eq!((same.matches("−0.0000 to 0.0000").count(), same.matches("x=&lt;1&gt;").count()), (4, 3));
+        let lambda = page(&[("search.filter.lambda", "0.1")]);
+        assert_eq!(lambda.matches("−0.0000 to 0.0000").count(), 2, "labels and kernel do not depend on lambda");
+        assert!(page(&[("search.filter.padding", "2")]).contains(" cells</p>"), "other areas have no difference");
+    }
+
+    #[test]
     fn the_replay_gives_the_boxes_of_the_tracker_and_a_page() {
         for (preset, target) in [("paper", 40), ("paper-gray", 24), ("paper-dcf", 150)] {
             let scene = Scene::new(SceneParams {
@@ -200,11 +326,12 @@ mod tests {
                     continue;
                 };
                 let estimate = tracker.update(frame).unwrap();
-                let page = replay.page("<a>", number, &frame, &frame).unwrap();
+                let page = replay.page("<a>", number, &frame, &frame, None).unwrap();
                 assert_eq!(replay.bbox(), estimate.bbox, "{preset}, frame {number}");
                 assert!(page.contains("&lt;a&gt;") && page.matches("data:image/png").count() >= 9);
                 assert!(!page.contains("http"), "the page needs no network");
                 assert!(!page.contains("{{") && page.matches("<section>").count() == 8);
+                assert!(page.contains("src/kernels/function.rs:"));
                 // The response is the sum over all shifts of x, as the representer theorem has it.
                 let FilterSnapshot { planes: [kernel, alpha, _], response, cells: (rows, cols), .. } =
                     replay.search.snapshot();
@@ -216,6 +343,9 @@ mod tests {
                 replay.search.learn_here(&frame);
             }
         }
+        // The line is that of the function.
+        let code = include_str!("../filters/kcf.rs");
+        assert!(code.lines().nth(line_of(code, "pub fn respond(") - 1).unwrap().contains("pub fn respond("));
         let frame = vec![0; 64 * 64];
         let robust =
             Replay::new(&Params::default(), &Frame::gray(&frame, 64, 64).unwrap(), BBox::new(9.0, 9.0, 20.0, 20.0));

@@ -15,6 +15,9 @@ use crate::frame::{Frame, FrameBuf};
 use crate::settings::{Setting, settings};
 use crate::tracker::{Estimate, State, Tracker, check_start};
 
+/// The boxes of a target in the last frames, by position.
+type Boxes = VecDeque<(usize, BBox)>;
+
 /// Maximum detections of a frame.
 pub const MAX_DETECTIONS: usize = 1000;
 
@@ -152,7 +155,7 @@ pub(super) struct Life {
     /// The frame of the last detection.
     last_hit: usize,
     /// Its boxes in the latest frames.
-    boxes: VecDeque<(usize, BBox)>,
+    boxes: Boxes,
 }
 
 impl Life {
@@ -460,12 +463,7 @@ impl Session<Tracker> {
     }
 
     /// A follower that has learned a detection in its frame and has seen all frames since, with its boxes in them.
-    fn learned_at(
-        &self,
-        at: usize,
-        detection: &Detection,
-        state: State,
-    ) -> Option<(Tracker, Estimate, VecDeque<(usize, BBox)>)> {
+    fn learned_at(&self, at: usize, detection: &Detection, state: State) -> Option<(Tracker, Estimate, Boxes)> {
         let detector = self.detector.as_ref()?;
         let (mut follower, mut last, mut boxes) = (detector.tracker.clone(), None, VecDeque::new());
         for (position, frame) in detector.frames.iter().filter(|(position, _)| *position >= at) {

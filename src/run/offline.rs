@@ -249,6 +249,9 @@ impl OneSided {
 /// The estimates of a target by position.
 type Track = BTreeMap<usize, Estimate>;
 
+/// Two given boxes, by position, between which a target is tracked from both.
+pub(crate) type Pair = [(usize, BBox); 2];
+
 /// The outcomes of a whole run, by position.
 pub(crate) type Record = BTreeMap<usize, Vec<Outcome>>;
 
@@ -294,7 +297,7 @@ impl Passes<'_> {
         &self,
         session: &mut Session<Tracker>,
         frames: impl Iterator<Item = Item>,
-        pairs: &[(usize, Vec<[(usize, BBox); 2]>)],
+        pairs: &[(usize, Vec<Pair>)],
         backward: Option<&Tracker>,
         tell: &mut dyn FnMut(Option<&str>),
     ) -> (Record, Option<Halt>) {

@@ -24,15 +24,30 @@ fn jobs_and_resume_give_the_same_bytes() {
     assert_eq!(scores["trackers"].as_array().unwrap().len(), 3);
     assert_eq!(scores["sequences"][0]["base"], 1);
     assert!(scores["trackers"][0]["overall"]["auc"].as_f64().unwrap() > 0.6, "the tracker follows a textured square");
-    for file in ["report.html", "timings.json", "normalized_precision.svg"] {
+    for file in ["report.html", "timings.json", "normalized_precision.svg", "overall.tex", "common.csv"] {
         assert!(!read(&one, file).is_empty());
     }
+    // The boxes that were run are read as results.
+    let again = format!("again={}", text(&one.join("results/paper")));
+    eval(&["--data", text(&data), "--results", &again, "--out", text(&dir.path().join("again"))]);
+    let auc = |report: &serde_json::Value, name: &str| {
+        let trackers = report["trackers"].as_array().unwrap();
+        trackers.iter().find(|tracker| tracker["name"] == name).unwrap()["overall"]["auc"].as_f64().unwrap()
+    };
+    assert_eq!(auc(&report(&dir.path().join("again")), "again"), auc(&scores, "paper"));
+    // Speed is that of runs alone.
+    let fps = |name: &str| {
+        let timings: serde_json::Value = serde_json::from_slice(&read(&dir.path().join(name), "timings.json")).unwrap();
+        timings["trackers"].as_object().unwrap().len()
+    };
+    assert_eq!(fps("one"), 2);
     let same = |name: &str| {
         for file in ["report.json", "scores.csv", "success.svg", "precision.svg"] {
             assert_eq!(read(&dir.path().join(name), file), read(&one, file), "{name}/{file}");
         }
     };
     run("three", &["--jobs", "3"]);
+    assert_eq!(fps("three"), 0);
     same("three");
     // After a kill: a run is missing, another one is cut.
     let runs = dir.path().join("three/runs/ope/paper");
@@ -41,7 +56,7 @@ fn jobs_and_resume_give_the_same_bytes() {
     fs::write(runs.join("Deer.json"), &cut[..cut.len() / 3]).unwrap();
     let again = eval(&[&base[..], &["--out", text(&dir.path().join("three"))]].concat());
     assert!(again.code == 2 && again.stderr.contains("--resume"), "{}", again.stderr);
-    let resumed = run("three", &["--resume"]);
+    let resumed = run("three", &["--resume", "--jobs", "2"]);
     for expected in ["57 of 86 frames were done before", "computed again"] {
         assert!(resumed.stderr.contains(expected), "{}", resumed.stderr);
     }
@@ -65,8 +80,12 @@ fn unusable_sequences_and_results_are_left_out() {
     fs::write(theirs.join("plain.txt"), "").unwrap();
     let given = format!("theirs={}", text(&theirs));
     let out = dir.path().join("out");
-    let outcome = eval(&["--data", text(&data), "--preset", "paper", "--results", &given, "--out", text(&out)]);
+    let given = ["--data", text(&data), "--preset", "paper", "--results", &given];
+    let strict = eval(&[&given[..], &["--out", text(&dir.path().join("strict"))]].concat());
+    assert!(strict.code == 1 && strict.stderr.contains("--allow-short scores it"), "{}", strict.stderr);
+    let outcome = eval(&[&given[..], &["--allow-short", "--out", text(&out)]].concat());
     assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("paper has scores of"), "{}", outcome.stderr);
     for part in [
         "Deer (paper)",
         "0007.png",
@@ -75,7 +94,7 @@ fn unusable_sequences_and_results_are_left_out() {
         "left out: plain (theirs)",
         "is empty",
         "3 rows for 14 frames",
-        "theirs has scores of 1 of 3 sequences",
+        "theirs has scores of 1 of 2 sequences",
     ] {
         assert!(outcome.stderr.contains(part), "{part} is not in:\n{}", outcome.stderr);
     }

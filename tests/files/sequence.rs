@@ -360,7 +360,7 @@ fn samples_of_16_bits_are_stretched_over_the_range_of_the_first_frame() {
         image::ImageBuffer::from_fn(3, 1, |x, _| image::Luma([[first, 29_600, last][x as usize]]))
     };
     for (name, first, last) in [("1.png", 29_500, 29_700), ("2.png", 29_400, 29_650)] {
-        pictures::save(image::DynamicImage::ImageLuma16(levels(first, last)), &root.path().join(name));
+        crate::pictures::save(image::DynamicImage::ImageLuma16(levels(first, last)), &root.path().join(name));
     }
     let read = |options: &OpenOptions, first: usize| {
         let sequence = Sequence::open(root.path(), options).unwrap();

@@ -162,7 +162,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         write_sequence(&dir.path().join("Toy"), "img", 6, "groundtruth_rect.txt", &rows(6));
         let dataset = Dataset::open(dir.path(), &[], None).unwrap();
-        (dir, Evaluation { dataset, runners: vec![], results: vec![], protocol, toolkit: Toolkit::Otb })
+        (dir, Evaluation { dataset, runners: vec![], results: vec![], baseline: None, protocol, toolkit: Toolkit::Otb })
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
         boxes[5] = BBox::new(f64::NAN, f64::NAN, f64::NAN, f64::NAN);
         let boxes5 = boxes[4];
         let start = Start { frame: 0, init: boxes[0] };
-        let text = strip(&evaluation, toy, &Trace { start, boxes, micros: vec![] }, 0.5).unwrap();
+        let text = strip(&evaluation, toy, &Trace::of_boxes(start, boxes), 0.5).unwrap();
         assert!(text.contains("AUC 0.500, never without any overlap"), "{text}");
         assert!(text.contains("#1 start, overlap 1.00"), "{text}");
         let overlap = boxes5.overlap(&toy.truth[5].unwrap());
@@ -190,7 +190,7 @@ mod tests {
         let mut boxes: Vec<BBox> = toy.truth[2..].iter().map(|label| label.unwrap()).collect();
         boxes[2] = boxes[2].translated(30.0, 0.0);
         let start = Start { frame: 2, init: boxes[0] };
-        let text = strip(&evaluation, toy, &Trace { start, boxes, micros: vec![] }, 0.5).unwrap();
+        let text = strip(&evaluation, toy, &Trace::of_boxes(start, boxes), 0.5).unwrap();
         assert!(text.contains("AUC of all runs 0.500; first run: target lost at frame 5 of 6"), "{text}");
         for shown in ["#3 start, overlap 1.00", "#4 last good, overlap 1.00", "#5 lost, overlap 0.00", "#6 end"] {
             assert!(text.contains(shown), "{shown} in {text}");

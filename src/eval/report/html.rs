@@ -1,13 +1,24 @@
 //! The page: one file that loads nothing.
 
 use super::plot::color_of;
-use super::{Plots, attributes, fps, heading, own_count, plural, styles};
-use crate::eval::summary::{Difference, Interval, Origin, Report, Timings};
+use super::tables::{Over, comparison};
+use super::{About, Plots, attributes, fps, heading, own_count, plural, styles};
+use crate::eval::reliability::{Reliability, STATES};
+use crate::eval::summary::{Interval, Origin, Report, Timings};
 use crate::eval::{Protocol, Score, Toolkit};
 use crate::text::{escape, fill};
+use crate::tracker::State;
 
-/// The whole page. `focus` is the tracker that others are compared with; `failures` is that section.
-pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, failures: &str) -> String {
+/// The sections that need frames and boxes.
+#[derive(Debug, Default)]
+pub struct Sections {
+    pub failures: String,
+    pub overlaps: String,
+}
+
+/// The whole page.
+pub fn page(report: &Report, timings: &Timings, about: &About, plots: &Plots, sections: &Sections) -> String {
+    let focus = report.baseline.as_str();
     let frames: usize = report.sequences.iter().map(|s| s.frames).sum();
     let left_out = plural(report.left_out.len(), "result was", "results were");
     let noted = format!("<p class=\"minus\">{left_out} left out: <a href=\"#method\">what and why</a>.</p>\n");
@@ -43,12 +54,16 @@ pub fn page(report: &Report, timings: &Timings, plots: &Plots, focus: &str, fail
         ("noted", if report.left_out.is_empty() { String::new() } else { noted }),
         ("plots", figure(success, "Success plot") + &figure(precision, "Precision plot")),
         ("focus", escape(focus)),
-        ("overall", overall(report, timings, focus)),
+        ("overall", overall(report, timings)),
         ("attributes link", link.into()),
         ("attributes", attributes.unwrap_or_default()),
         ("names", names),
         ("sequences", by_sequence(report)),
-        ("failures", failures.into()),
+        ("failures", sections.failures.clone()),
+        ("overlaps", sections.overlaps.clone()),
+        ("states", states(report, plots)),
+        ("common", common(report)),
+        ("about", about_list(about, timings.jobs)),
         ("protocol", protocol.into()),
         ("rules", rules.into()),
         ("remarks", remarks(report)),
@@ -100,7 +115,7 @@ fn number(value: Option<f64>, decimals: usize, more: &str) -> String {
 }
 
 /// The rows of the table of all trackers.
-fn overall(report: &Report, timings: &Timings, focus: &str) -> String {
+fn overall(report: &Report, timings: &Timings) -> String {
     let mut text = String::new();
     for tracker in &report.trackers {
         let a = &tracker.overall;
@@ -117,26 +132,93 @@ fn overall(report: &Report, timings: &Timings, focus: &str) -> String {
         text += &number(Some(a.mean.failures as f64), 0, "");
         text += &number(fps(timings, tracker), 1, "");
         text += &number(Some(a.sequences as f64), 0, "");
-        text += &match difference(report, &tracker.name, focus) {
-            Some((d, ci)) => {
-                let certain = if ci.is_some_and(|ci| ci.excludes_zero()) { " class=\"certain\"" } else { "" };
-                format!("<td data-v=\"{d}\"{certain}>{}{}</td>", signed(d), interval(ci).replace('-', "\u{2212}"))
+        text += &match comparison(report, tracker) {
+            Some(c) => {
+                let certain = if c.p_holm.is_some_and(|p| p < 0.05) { " class=\"certain\"" } else { "" };
+                let interval = interval(c.auc_interval).replace('-', "\u{2212}");
+                format!("<td data-v=\"{}\"{certain}>{}{interval}</td>{}", c.auc, signed(c.auc), number(c.p_holm, 4, ""))
             }
-            None => number(None, 0, ""),
+            None => number(None, 0, "").repeat(2),
         };
         text += "</tr>\n";
     }
     text
 }
 
-/// AUC of `a` less that of `b`, with its interval.
-fn difference(report: &Report, a: &str, b: &str) -> Option<(f64, Option<Interval>)> {
-    let of = |x: &str, y: &str| -> Option<&Difference> {
-        report.differences.iter().find(|d| d.better == x && d.worse == y && d.sequences > 0)
+/// The rows of the table over the sequences that all trackers have, and its head; empty where the first table says it.
+fn common(report: &Report) -> String {
+    let n = report.common.len();
+    let mut rows = String::new();
+    for (tracker, a) in Over::Common.rows(report) {
+        rows += &format!("<tr>{}", name_cell(report, &tracker.name));
+        for (_, decimals, value) in METRICS {
+            rows += &number(value(&a.mean), decimals, "");
+        }
+        rows += &format!("{}</tr>\n", number(tracker.mean_rank, 2, ""));
+    }
+    if n == 0 {
+        return "<p class=\"note\">No sequence is common to all trackers.</p>\n".into();
+    }
+    format!(
+        "<h3>On the {} that all trackers have</h3>\n<div class=\"scroll\"><table class=\"sortable\" \
+         id=\"common-table\"><thead><tr><th>Tracker</th><th>AUC</th><th>P@20</th><th>P<sub>norm</sub></th><th>OR@0.5</th>\
+         <th>IoU</th><th>CLE</th><th title=\"mean rank by AUC, 1 is the best\">Rank</th></tr></thead>\n<tbody>\n\
+         {rows}</tbody></table></div>\n",
+        plural(n, "sequence", "sequences")
+    )
+}
+
+/// The section on states and confidence.
+fn states(report: &Report, plots: &Plots) -> String {
+    let ours: Vec<_> = report.trackers.iter().filter(|tracker| tracker.reliability.is_some()).collect();
+    if ours.is_empty() {
+        return String::new();
+    }
+    let heads = |group: &str| {
+        let head = |state: State| format!("<th title=\"share of the {group} with this state\">{}</th>", state.name());
+        STATES.map(head).concat()
     };
-    of(a, b)
-        .map(|d| (d.auc, d.auc_interval))
-        .or_else(|| of(b, a).map(|d| (-d.auc, d.auc_interval.map(|i| Interval { low: -i.high, high: -i.low }))))
+    let mut text = format!(
+        "<section id=\"states\"><h2>States and confidence</h2>\n<p>A hit is a frame with an overlap above 0.5. Frames are \
+         pooled over all sequences; the given box and frames without a label do not count.</p>\n<div \
+         class=\"scroll\"><table><thead><tr><th></th><th colspan=\"6\" class=\"group\">on hits</th><th colspan=\"6\" \
+         class=\"group\">on misses</th><th colspan=\"2\" class=\"group\">confidence</th></tr>\n<tr><th>Tracker</th>\
+         <th>frames</th>{}<th>frames</th>{}<th title=\"area under the ROC curve\">AUROC</th><th title=\"expected \
+         calibration error, ten bins\">ECE</th></tr></thead>\n<tbody>\n",
+        heads("hits"),
+        heads("misses")
+    );
+    for tracker in ours {
+        let columns = Reliability::columns(tracker.reliability.as_ref());
+        let frames = tracker.reliability.as_ref().map_or([0; 2], |r| [r.hits.frames, r.misses.frames]);
+        let cells = |columns: &[Option<f64>]| columns.iter().map(|value| number(*value, 3, "")).collect::<String>();
+        let count = |i: usize| number(Some(frames[i] as f64), 0, "");
+        let (hits, misses, confidence) = (cells(&columns[..5]), cells(&columns[5..10]), cells(&columns[10..]));
+        let name = name_cell(report, &tracker.name);
+        text += &format!("<tr>{name}{}{hits}{}{misses}{confidence}</tr>\n", count(0), count(1));
+    }
+    text += "</tbody></table></div>\n";
+    if let Some(plot) = &plots.reliability {
+        text += &format!("<div class=\"plots single\">{}</div>\n", figure(plot, "Reliability plot"));
+    }
+    text + "</section>\n"
+}
+
+/// How the report was made.
+fn about_list(about: &About, jobs: usize) -> String {
+    let speed = match jobs {
+        0 | 1 => "each run alone".into(),
+        jobs => format!("{jobs} runs at the same time, so frames per second are left out (--jobs 1 measures them)"),
+    };
+    let rows = [
+        ("Date", &about.date),
+        ("Command", &about.command),
+        ("Data", &about.data),
+        ("Processor", &about.cpu),
+        ("Versions", &about.versions),
+        ("Runs", &speed),
+    ];
+    rows.map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>\n", escape(value))).concat()
 }
 
 /// The section on attributes; `None` without any.

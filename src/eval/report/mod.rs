@@ -6,20 +6,32 @@
 //! | `report.json` | all numbers, [`Report`]; the same for the same boxes, to the byte |
 //! | `timings.json` | frames per second, which differ from run to run |
 //! | `success`, `precision`, `normalized_precision` as `.svg` | plots for papers |
+//! | `overall.csv`, `overall.tex`, `common.csv`, `common.tex` | the two tables of means; `common` is over the sequences that all trackers have |
+//! | `results` | the boxes of each tracker that ran once a sequence, as `--results` reads them |
 //! | `scores.csv` | the scores by sequence and tracker, with the attributes of the sequence |
 //! | `attributes.csv` | the mean scores by attribute and tracker |
 
 mod failures;
 mod html;
+mod overlap;
 mod plot;
+mod tables;
 
+use std::fs;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
 
 use failures::failures;
-use plot::{Axes, Series, plot};
+use overlap::overlaps;
+use plot::{Axes, Series, plot, points};
+use tables::{Over, cell, reliability_columns};
 
+use super::dataset::safe_file_name;
+use super::reliability::Reliability;
 use super::summary::{ATTRIBUTES, Aggregate, Interval, Origin, Report, Timings, TrackerReport};
-use super::{Evaluated, Evaluation, Score};
+use super::{Evaluated, Evaluation, Protocol, Score};
 use crate::atomic_file;
 use crate::error::Result;
 use crate::text::{csv_line, escape};
@@ -31,6 +43,8 @@ const MIN_SEQUENCES: usize = 2;
 struct Plots {
     /// Success, precision and normalised precision.
     overall: [String; 3],
+    /// Confidence against the share of hits, of trackers with a confidence.
+    reliability: Option<String>,
     /// Success by attribute, with the plot's name.
     by_attribute: Vec<(String, String)>,
 }
@@ -48,7 +62,7 @@ impl Plots {
     fn draw(report: &Report) -> Result<Self> {
         let styles = styles(report);
         let mixed = report.trackers.iter().any(|t| t.origin == Origin::Results);
-        let series = |score: fn(&Score) -> f64, values: fn(&Score) -> &Vec<f64>, attribute: Option<(&str, usize)>| {
+        let series = |score: fn(&Score) -> f64, curve: Curve, attribute: Option<(&str, usize)>| {
             let of = |(t, &style): (&TrackerReport, &usize)| {
                 let aggregate = attribute.map_or(Some(&t.overall), |(a, _)| t.attributes.get(a))?;
                 let own = attribute.map_or(String::new(), |(_, n)| own_count(aggregate, n));
@@ -57,62 +71,156 @@ impl Plots {
                     score: score(&aggregate.mean),
                     style,
                     emphasis: mixed && t.origin == Origin::Run,
-                    values: values(&aggregate.mean).clone(),
+                    points: points(curve.0(&aggregate.mean), curve.1),
                 })
             };
             report.trackers.iter().zip(&styles).filter_map(of).collect::<Vec<_>>()
         };
-        let axes = |title, x_label, y_label, x_max, x_decimals| Axes { title, x_label, y_label, x_max, x_decimals };
+        let axes = |title, x_label, y_label, x_max, x_decimals| Axes {
+            title,
+            x_label,
+            y_label,
+            x_max,
+            x_decimals,
+            diagonal: false,
+        };
+        let reliability = |(t, &style): (&TrackerReport, &usize)| {
+            let found = t.reliability.as_ref()?;
+            let points = found.bins.iter().map(|bin| (bin.confidence, bin.hits)).collect();
+            Some(Series { name: t.name.clone(), score: found.calibration_error?, style, emphasis: false, points })
+        };
+        let reliability: Vec<_> = report.trackers.iter().zip(&styles).filter_map(reliability).collect();
+        let reliability_axes = axes(
+            "Reliability [calibration error]".into(),
+            "Mean confidence",
+            "Share of frames with overlap above 0.5",
+            1.0,
+            1,
+        );
+        let reliability_axes = Axes { diagonal: true, ..reliability_axes };
+        let reliability = if reliability.is_empty() { None } else { Some(plot(&reliability_axes, reliability)?) };
         let success_axes = |title: String| axes(title, "Overlap threshold", "Success rate", 1.0, 1);
         let mut by_attribute = Vec::new();
         for (short, long, n) in attributes(report).into_iter().filter(|(.., n)| *n >= MIN_SEQUENCES) {
             let title = format!("Success, {long} ({n})");
-            let series = series(|s| s.auc, |s| &s.success, Some((short, n)));
+            let series = series(|s| s.auc, (|s| &s.success, 1.0), Some((short, n)));
             by_attribute.push((title.clone(), plot(&success_axes(title), series)?));
         }
         let title = |what: &str| format!("{what} plots of {}", report.protocol.to_string().to_uppercase());
         let overall = [
-            plot(&success_axes(title("Success")), series(|s| s.auc, |s| &s.success, None))?,
+            plot(&success_axes(title("Success")), series(|s| s.auc, (|s| &s.success, 1.0), None))?,
             plot(
                 &axes(title("Precision"), "Location error threshold (px)", "Precision", 50.0, 0),
-                series(|s| s.precision_20, |s| &s.precision, None),
+                series(|s| s.precision_20, (|s| &s.precision, 50.0), None),
             )?,
             plot(
                 &axes(title("Normalised precision"), "Normalised location error threshold", "Precision", 0.5, 2),
-                series(|s| s.normalized_precision, |s| &s.normalized, None),
+                series(|s| s.normalized_precision, (|s| &s.normalized, 0.5), None),
             )?,
         ];
-        Ok(Self { overall, by_attribute })
+        Ok(Self { overall, reliability, by_attribute })
     }
 }
 
-/// The tracker that the others are compared with: the best of our own, else the best.
-fn focus(report: &Report) -> &str {
-    let own = report.trackers.iter().find(|t| t.origin == Origin::Run);
-    own.or(report.trackers.first()).map_or("", |t| t.name.as_str())
+/// A curve of a score, and its last threshold.
+type Curve = (fn(&Score) -> &Vec<f64>, f64);
+
+/// How a report was made.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct About {
+    /// The day and the minute, UTC.
+    pub date: String,
+    /// The program and its arguments.
+    pub command: String,
+    /// The folder of the sequences.
+    pub data: String,
+    /// The processor and its number of threads.
+    pub cpu: String,
+    /// Version and commit of the program.
+    pub versions: String,
+}
+
+impl About {
+    /// This moment on this machine.
+    pub fn now(command: String, data: &Path) -> Self {
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            date: date(seconds),
+            command,
+            data: data.canonicalize().unwrap_or(data.to_path_buf()).display().to_string(),
+            cpu: format!("{}, {threads} threads", cpu.map_or(std::env::consts::ARCH, |(_, name)| name)),
+            versions: format!(
+                "kcf-track {}, commit {}",
+                env!("CARGO_PKG_VERSION"),
+                option_env!("KCF_TRACK_COMMIT").unwrap_or("not recorded")
+            ),
+        }
+    }
+}
+
+/// Seconds since 1970 as `2026-11-28 20:46 UTC`, by the civil calendar (Hinnant, `civil_from_days`).
+fn date(seconds: u64) -> String {
+    let days = seconds / 86_400 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year_of_era + 400 * era + u64::from(month < 3);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", seconds / 3600 % 24, seconds / 60 % 60)
+}
+
+/// The boxes of each tracker that ran once a sequence, as result files.
+fn write_results(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Result<()> {
+    let own = evaluated.report.trackers.iter().filter(|tracker| tracker.origin == Origin::Run);
+    for tracker in own.filter(|_| evaluation.protocol == Protocol::Ope) {
+        for (name, run) in evaluated.traces.get(&tracker.name).into_iter().flatten() {
+            let Some(sequence) = evaluation.dataset.sequences.iter().find(|s| s.name == *name) else { continue };
+            let row = |bbox| sequence.base.to_numbers(bbox).map(|number| number.to_string()).join(",") + "\n";
+            let text: String = run.boxes.iter().map(row).collect();
+            let file = out.join("results").join(safe_file_name(&tracker.name));
+            atomic_file::write(&file.join(format!("{}.txt", safe_file_name(name))), text.as_bytes())?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes all files of the report into the folder `out`.
 ///
 /// # Errors
 /// When a plot cannot be drawn or a file cannot be written.
-pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> Result<()> {
+pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, about: &About, out: &Path) -> Result<()> {
     let report = &evaluated.report;
     atomic_file::write_json(&out.join("report.json"), report)?;
-    atomic_file::write_json(&out.join("timings.json"), &evaluated.timings)?;
+    let timings = serde_json::json!({ "schema": evaluated.timings.schema, "about": about, "jobs": evaluated.timings.jobs,
+        "trackers": evaluated.timings.trackers });
+    atomic_file::write_json(&out.join("timings.json"), &timings)?;
+    for (name, over) in [("overall", Over::All), ("common", Over::Common)] {
+        atomic_file::write(&out.join(format!("{name}.csv")), tables::csv(report, over).as_bytes())?;
+        atomic_file::write(&out.join(format!("{name}.tex")), tables::latex(report, over).as_bytes())?;
+    }
+    write_results(evaluation, evaluated, out)?;
     atomic_file::write(&out.join("scores.csv"), csv(report).as_bytes())?;
     atomic_file::write(&out.join("attributes.csv"), csv_by_attribute(report).as_bytes())?;
     let plots = Plots::draw(report)?;
     for (name, plot) in ["success", "precision", "normalized_precision"].into_iter().zip(&plots.overall) {
         atomic_file::write(&out.join(format!("{name}.svg")), plot.as_bytes())?;
     }
-    let focus = focus(report);
+    if let Some(plot) = &plots.reliability {
+        atomic_file::write(&out.join("reliability.svg"), plot.as_bytes())?;
+    }
+    let focus = report.baseline.as_str();
     let mut failures = failures(evaluation, evaluated, focus);
     for tracker in report.trackers.iter().filter(|tracker| tracker.name != focus) {
         let text = self::failures::failures(evaluation, evaluated, &tracker.name);
         failures += &format!("<details><summary>{}</summary>\n{text}</details>\n", escape(&tracker.name));
     }
-    let page = html::page(report, &evaluated.timings, &plots, focus, &failures);
+    let sections = html::Sections { failures, overlaps: overlaps(evaluation, evaluated) };
+    let page = html::page(report, &evaluated.timings, about, &plots, &sections);
     atomic_file::write(&out.join("report.html"), page.as_bytes())
 }
 
@@ -140,8 +248,9 @@ fn fps(timings: &Timings, tracker: &TrackerReport) -> Option<f64> {
 pub fn csv(report: &Report) -> String {
     let mut text = String::from(
         "sequence,tracker,frames,labelled,auc,precision_20,normalized_precision,overlap_rate_50,mean_overlap,\
-         mean_center_error,failures,attributes\n",
+         mean_center_error,failures,attributes,",
     );
+    text += &csv_line(&reliability_columns());
     for sequence in &report.sequences {
         for tracker in &report.trackers {
             let Some(s) = tracker.sequences.get(&sequence.name) else { continue };
@@ -151,6 +260,8 @@ pub fn csv(report: &Report) -> String {
             row.push(s.mean_center_error.map_or(String::new(), |error| error.to_string()));
             row.push(s.failures.to_string());
             row.push(sequence.attributes.join(";"));
+            let said = tracker.reliability_by_sequence.get(&sequence.name);
+            row.extend(Reliability::columns(said).into_iter().map(cell));
             text += &csv_line(&row);
         }
     }
@@ -225,7 +336,7 @@ mod tests {
     fn the_page_escapes_names_and_loads_nothing() {
         let report = report();
         let plots = Plots::draw(&report).unwrap();
-        let page = html::page(&report, &Timings::default(), &plots, focus(&report), "");
+        let page = html::page(&report, &Timings::default(), &About::default(), &plots, &html::Sections::default());
         assert!(!page.contains("<script>alert") && !page.contains("<b>broken"));
         assert!(page.contains("&lt;script&gt;alert(1)") && page.contains("odd &amp; even"));
         assert_eq!(page.matches("<script>").count(), 1);
@@ -237,12 +348,10 @@ mod tests {
     }
 
     #[test]
-    fn our_best_tracker_is_the_focus() {
-        let mut report = report();
-        report.trackers.rotate_left(1);
-        assert_eq!(focus(&report), "good");
-        report.trackers.iter_mut().for_each(|t| t.origin = Origin::Results);
-        assert_eq!(focus(&report), report.trackers[0].name);
+    fn dates_follow_the_calendar() {
+        assert_eq!(date(0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_782_400 + 3661), "2000-02-29 01:01 UTC");
+        assert_eq!(date(1_798_761_599), "2026-12-31 23:59 UTC");
     }
 
     #[test]
@@ -253,7 +362,7 @@ mod tests {
         assert_eq!(text.lines().count(), 1 + 3 * 3);
         let auc = report.trackers[0].sequences["A"].auc;
         assert!(text.contains(&format!("\nA,\"a, \"\"b\"\"\",20,20,{auc},")), "{text}");
-        assert!(text.contains(",IV;SV;OCC\n"), "{text}");
+        assert!(text.contains(&format!(",IV;SV;OCC,{}\n", ",".repeat(11))), "{text}");
         let means = csv_by_attribute(&report);
         assert_eq!(means.lines().count(), 1 + (1 + 3) * 3, "all and three attributes: {means}");
         assert!(

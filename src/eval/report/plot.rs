@@ -47,8 +47,8 @@ pub struct Series {
     pub style: usize,
     /// Whether it is drawn thicker.
     pub emphasis: bool,
-    /// The curve's values at the thresholds.
-    pub values: Vec<f64>,
+    /// The curve.
+    pub points: Vec<(f64, f64)>,
 }
 
 impl Series {
@@ -97,14 +97,25 @@ pub struct Axes {
     pub x_max: f64,
     /// Decimals of the thresholds' labels.
     pub x_decimals: usize,
+    /// Whether the scores are errors, lowest first, and a perfect curve is the diagonal.
+    pub diagonal: bool,
 }
 
-/// Draws `series` over equally spaced thresholds as an SVG document, the best first; ties keep the order of the report.
+/// The points of a curve over equally spaced thresholds from 0 to `x_max`.
+pub fn points(values: &[f64], x_max: f64) -> Vec<(f64, f64)> {
+    let step = x_max / (values.len().max(2) - 1) as f64;
+    values.iter().enumerate().map(|(i, &v)| (i as f64 * step, v)).collect()
+}
+
+/// Draws `series` as an SVG document, the best first; ties keep the order of the report.
 ///
 /// # Errors
 /// [`Error::Evaluation`] when drawing fails.
 pub fn plot(axes: &Axes, mut series: Vec<Series>) -> Result<String> {
     series.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.style.cmp(&b.style)));
+    if axes.diagonal {
+        series.sort_by(|a, b| a.score.total_cmp(&b.score).then(a.style.cmp(&b.style)));
+    }
     let letters = series.iter().map(|s| s.label().chars().count()).max().unwrap_or(0).min(60);
     // What the axes and the longest line of the legend need.
     let width = AXES_WIDTH as u32 + LEGEND_TEXT as u32 + 10 + letters as u32 * 9;
@@ -146,10 +157,13 @@ fn draw_curves<DB: DrawingBackend>(
         .bold_line_style(RGBColor(222, 222, 222).stroke_width(1))
         .axis_style(RGBColor(70, 70, 70).stroke_width(1))
         .draw()?;
+    if axes.diagonal {
+        let ends = [(0.0, 0.0), (axes.x_max, 1.0)];
+        chart.draw_series(LineSeries::new(ends, RGBColor(150, 150, 150).stroke_width(1)))?;
+    }
     // The best curve is drawn last, on top.
     for one in series.iter().rev() {
-        let step = axes.x_max / (one.values.len().max(2) - 1) as f64;
-        let points = one.values.iter().enumerate().map(|(i, &v)| (i as f64 * step, v));
+        let points = one.points.iter().copied();
         match one.dash() {
             None => chart.draw_series(LineSeries::new(points, one.stroke()))?,
             Some((dash, gap)) => chart.draw_series(DashedLineSeries::new(points, dash, gap, one.stroke()))?,
@@ -192,7 +206,10 @@ mod tests {
                 score: 0.5 - i as f64 / 100.0,
                 style: i,
                 emphasis: i == 3,
-                values: (0..21).map(|t| (1.0 - t as f64 / 20.0).powf(1.0 + i as f64 / 4.0)).collect(),
+                points: points(
+                    &(0..21).map(|t| (1.0 - t as f64 / 20.0).powf(1.0 + i as f64 / 4.0)).collect::<Vec<_>>(),
+                    1.0,
+                ),
             })
             .collect()
     }
@@ -204,6 +221,7 @@ mod tests {
             y_label: "Success rate",
             x_max: 1.0,
             x_decimals: 1,
+            diagonal: false,
         }
     }
 
