@@ -326,7 +326,7 @@ impl Clip {
         let ratio = if self.by == By::Time { self.ratio(purpose)? } else { 1.0 };
         if let Some((own, here)) = self.frames.zip(purpose.frames()) {
             let is_exact = purpose.info.is_some_and(|info| match self.by {
-                By::Time => info.rate.is_none(),
+                By::Time => info.rate.is_none() || self.rate.is_none(),
                 _ => info.length.is_some(),
             });
             let (own_here, allowed) =

@@ -80,18 +80,19 @@ fn is_mot(lines: &[(usize, &str)], frames: Option<usize>, options: &LabelOptions
     let is_numbered = is_one_frame && ids.len() > 1 && ids.last().is_some_and(|&last| last <= ids.len() as u64);
     let has_scores = rows.iter().any(|row| row.get(6).is_some_and(|score| score.fract() != 0.0));
     let is_detected = rows.iter().all(|row| row[1] == -1.0);
-    let fits_own = own.counts(&rows, frames) && !has_scores && (own.is_track() || !other.is_track());
-    let fits_other = is_detected
-        || other.counts(&rows, frames)
-            && ids.len() <= MAX_TARGETS
-            && (other.repeats > 0 || is_numbered)
-            && !other.jumps()
-            && (other.is_track() || !own.is_track());
+    let first = options.base.map_or(1.0, |base| base as f64);
+    let fits_own = own.counts(&rows, 1.0, frames) && !has_scores && (own.is_track() || !other.is_track());
+    let may_be_other = other.counts(&rows, first, frames) && ids.len() <= MAX_TARGETS && !other.jumps();
+    let is_several = other.repeats > 0 || is_numbered;
+    let fits_other = is_detected || may_be_other && is_several && (other.is_track() || !own.is_track());
+    let line = format!("line {}: `{}`", lines[0].0, lines[0].1);
     if fits_own && fits_other {
-        return Err(format!(
-            "line {}: `{}` may be id,frame,x,y,w,h or frame,id,x,y,w,h of MOT: write one of the two above it",
-            lines[0].0, lines[0].1
-        ));
+        let both = "may be id,frame,x,y,w,h or frame,id,x,y,w,h of MOT: write one of the two above it";
+        return Err(format!("{line} {both}"));
+    }
+    if !fits_own && !fits_other && other.is_track() {
+        let what = "looks like frame,id,x,y,w,h of MOT, but for frames that do not count from 1 to the last one";
+        return Err(format!("{line} {what}; --labels-base 0 says that they count from 0"));
     }
     Ok(fits_other)
 }
@@ -126,11 +127,11 @@ impl Order {
     }
 
     /// Whether frames and ids may be counted so.
-    fn counts(&self, rows: &[Vec<f64>], frames: Option<usize>) -> bool {
-        let last = frames.map_or(f64::INFINITY, |frames| frames as f64);
+    fn counts(&self, rows: &[Vec<f64>], first: f64, frames: Option<usize>) -> bool {
+        let last = frames.map_or(f64::INFINITY, |frames| frames as f64 + first - 1.0);
         rows.iter().all(|row| {
             let (id, frame) = (row[self.target], row[self.time]);
-            id.fract() == 0.0 && frame.fract() == 0.0 && id >= 0.0 && (1.0..=last).contains(&frame)
+            id.fract() == 0.0 && frame.fract() == 0.0 && id >= 0.0 && (first..=last).contains(&frame)
         })
     }
 
@@ -139,8 +140,9 @@ impl Order {
         self.adjacent > 1 && 2 * self.near > self.adjacent
     }
 
+    /// Whether no box is near the one before.
     fn jumps(&self) -> bool {
-        2 * self.far > self.repeats
+        self.repeats > 0 && self.far == self.repeats
     }
 }
 

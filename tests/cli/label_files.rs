@@ -190,6 +190,12 @@ fn lists_of_trackers_and_people() {
     table.text("7 columns with scores", &mot(1, [1, 2], |_| ",0.9".into()), Boxes(cars(&[1, 2])));
     table.text("7 columns that may be either", &mot(1, [1, 2], |_| ",1".into()), Refused("frame,id,x,y,w,h of MOT"));
     table.text("8 columns", &mot(3, 1..=4, |_| ",0.9,0".into()), Boxes(boxes(&[(3, &[1, 2, 3, 4], None)])));
+    let zero = mot(1, 0..=4, |_| String::new());
+    table.text("6 columns, frames from 0", &zero, Refused("--labels-base 0"));
+    let moved: Vec<_> = (0..=4).map(|frame| (frame + 1, car(frame))).collect();
+    table.folder("6 columns, frames from 0, said", "file.txt --labels-base 0", Boxes(vec![(1, moved)]));
+    let sparse = mot(1, [1, 6, 11], |_| String::new());
+    table.text("6 columns, some frames", &sparse, Refused("write one of the two"));
     let headed = |header: &str, rows: &str| format!("{header}\n{rows}");
     let one = mot(1, [1, 2], |_| String::new());
     table.text("a header of MOT", &headed("frame,id,x,y,w,h", &one), Boxes(cars(&[1, 2])));
@@ -442,6 +448,12 @@ fn tasks_of_label_studio() {
     }
     file(&mut table, json!([studio(name, &[annotation(&region(&[(6, 11)], 10, 12.5, 1.0))])]));
     table.video("one box at half the rate", "ls.json", Said(cars(&[11]), "by time"));
+    let mut untimed = region(&[(1, 1), (7, 7)], 19, 24.0, 1.0);
+    for shape in untimed["value"]["sequence"].as_array_mut().unwrap() {
+        shape.as_object_mut().unwrap().remove("time");
+    }
+    file(&mut table, json!([studio(name, &[annotation(&untimed)])]));
+    table.video("another rate without times", "ls.json", Refused("19 frames"));
     file(&mut table, json!([studio(name, &[annotation(&region(&[(6, 6)], 21, 25.0, 1.0))])]));
     table.video("one box, a longer sound", "ls.json", Boxes(cars(&[6])));
     let both = region(&[(1, 1), (2, 1), (3, 2)], 40, 50.0, 1.0);
