@@ -9,7 +9,7 @@ fn evaluation(names: &[&str], toolkit: Toolkit) -> Evaluation {
     let results = otb::results();
     let results = names.iter().map(|name| ResultFiles::open(name, &results.join(name)).unwrap()).collect();
     let dataset = Dataset::open(&otb::root(), &[], None).unwrap();
-    Evaluation { dataset, runners: vec![], results, protocol: Protocol::Ope, toolkit }
+    Evaluation { dataset, runners: vec![], results, protocol: Protocol::Ope, toolkit, baseline: None }
 }
 
 #[test]
