@@ -71,7 +71,7 @@ pub fn frame_record(
     time: Option<f64>,
     id: Option<u32>,
     r#box: Box4,
-    estimate: Option<Estimate>,
+    estimate: Option<&Estimate>,
     decode_ms: f64,
     track_ms: f64,
 ) -> PyResult<String> {
