@@ -483,7 +483,7 @@ mod tests {
 
         let infinite = drift("infinite", f64::INFINITY);
         let error = run_sequence(&infinite, "Deer", &starts[..1], frames(3), &|| Ok(())).unwrap_err().to_string();
-        assert!(error.contains("Deer, infinite, run from frame 1, at frame 2"), "{error}");
+        assert!(error.contains("Deer, infinite, run from frame 1, at frame 1"), "{error}");
         let broken = frames(1).chain([item(2, Err(Error::Decode { path: "0002.jpg".into(), reason: "cut".into() }))]);
         let error =
             run_sequence(&drift("drift", 2.0), "Deer", &starts[..1], broken, &|| Ok(())).unwrap_err().to_string();

@@ -506,7 +506,8 @@ impl Iterator for Prefetch {
         loop {
             let wait = self.next_within(POLL);
             match wait {
-                _ if self.cancel.is_cancelled() => return None,
+                // A stream that has ended by itself, with a panic, has cancelled the rest.
+                _ if self.cancel.is_cancelled() && !self.frames.is_empty() => return None,
                 Wait::Item(item) => return Some(item),
                 Wait::End => return None,
                 Wait::NotYet => {}

@@ -135,7 +135,8 @@ impl<'a> Walk<'a> {
         if held + numbers > MAX_NUMBERS || self.products > MAX_PRODUCTS {
             return Err(format!("{numbers} numbers, {products} products: more than a tracking network needs").into());
         }
-        let known = inputs.iter().filter_map(|name| Some((*name, self.values.get(name)?)));
+        let distinct: HashSet<&str> = inputs.iter().copied().collect();
+        let known = distinct.into_iter().filter_map(|name| Some((name, self.values.get(name)?)));
         let known = known.map(|(name, value)| Ok((self.model.node_id(name)?, ValueOrView::from(value.as_view()))));
         let known = known.collect::<Result<Vec<_>, rten::RunError>>()?;
         let names: Vec<&str> = node.output.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();

@@ -491,12 +491,12 @@ fn a_view_that_ends_ends_its_connections() {
     };
     let line = |stream: &TcpStream| BufReader::new(stream).lines().next().unwrap().unwrap();
     let pause = r#"{"do":"pause"}"#;
-    assert_eq!(line(&ask("POST /command?run=1".into(), pause)), "HTTP/1.1 409 ");
-    let idle = ask(format!("POST /command?run={run}"), pause);
+    assert_eq!(line(&ask(format!("POST /command?run=1&token={}", view.token), pause)), "HTTP/1.1 409 ");
+    let idle = ask(format!("POST /command?run={run}&token={}", view.token), pause);
     assert_eq!(line(&idle), "HTTP/1.1 200 ");
     let wants = Wants { after: u64::MAX, ..Wants::default() };
     let serial = &view.shared.news(&wants, Duration::ZERO).text["serial"];
-    let waiting = ask(format!("GET /news?after={serial}"), "");
+    let waiting = ask(format!("GET /news?after={serial}&token={}", view.token), "");
     // The page asks before the view ends.
     std::thread::sleep(Duration::from_millis(100));
     let begun = Instant::now();

@@ -250,7 +250,7 @@ fn lists_of_trackers_and_people() {
     );
     table.text("blanks in our lines", &line(7, 3, car(3)).replace(',', " "), Boxes(boxes(&[(7, &[3], None)])));
     let many: String = (1..=101).map(|id| line(id, 1, car(1))).collect();
-    table.text("a hundred and one targets", &many, Refused("100 targets"));
+    table.text("a hundred and one targets", &format!("id,frame,x,y,w,h,class,name\n{many}"), Refused("100 targets"));
     let rows: String = (1..=101).map(|id| format!("1,{id},{},0.5,-1,-1,-1\n", joined(SIGN, ","))).collect();
     table.text("as many in MOT", &rows, Refused("of at most 100"));
     let crowd: String = (1..=10_000).map(|frame| line(1, frame, car(1))).collect();
