@@ -53,7 +53,9 @@ pub fn evaluate(
     for (name, factory) in others {
         runners.push(Box::new(PyRunner { name, factory }));
     }
-    let read = |(name, place): &(String, PathBuf)| ResultFiles::open(name, place).map(|files| files.allowing_short(allow_short));
+    let read = |(name, place): &(String, PathBuf)| {
+        ResultFiles::open(name, place).map(|files| files.allowing_short(allow_short))
+    };
     let evaluation = Evaluation {
         dataset: py.detach(|| Dataset::open(&data, &sequences, None)).or_raise(py)?,
         runners,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
-use kcf_track::run::{Cause, Detection, DetectionParams, Session};
 use kcf_track::Frame;
+use kcf_track::run::{Cause, Detection, DetectionParams, Session};
 use pyo3::exceptions::{PyKeyError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};

@@ -7,7 +7,8 @@ use std::time::Duration;
 use kcf_track::Channels;
 use kcf_track::cancel::CancelToken;
 use kcf_track::media::{
-    Demand, Images, Info, Item, OpenOptions, Prefetch, Source as FrameSource, Span, Stream, Truth, Wait, decode, first_levels, open,
+    Demand, Images, Info, Item, OpenOptions, Prefetch, Source as FrameSource, Span, Stream, Truth, Wait, decode,
+    first_levels, open,
 };
 use pyo3::prelude::*;
 

@@ -88,13 +88,7 @@ impl Tracker {
     ///     >>> tracker.box
     ///     (20.0, 10.0, 16.0, 16.0)
     #[pyo3(signature = (frame, r#box, *, format = "xywh"))]
-    fn init(
-        &self,
-        py: Python<'_>,
-        frame: &Bound<'_, PyAny>,
-        r#box: &Bound<'_, PyAny>,
-        format: &str,
-    ) -> PyResult<()> {
+    fn init(&self, py: Python<'_>, frame: &Bound<'_, PyAny>, r#box: &Bound<'_, PyAny>, format: &str) -> PyResult<()> {
         let pixels = Pixels::of(frame, self.order)?;
         let (frame, bbox) = (pixels.frame()?, read_box_as(r#box, format)?);
         warn_of_small(py, &frame, bbox)?;

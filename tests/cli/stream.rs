@@ -337,7 +337,7 @@ fn the_newest_frames_do_not_wait_for_a_slow_reader() {
     }
     drop(input);
     let rows = BufReader::new(child.stdout.take().unwrap()).lines().count();
-    assert!((5..40).contains(&rows), "{rows} rows");
+    assert!((2..40).contains(&rows), "{rows} rows");
     assert!(child.wait().unwrap().success());
 }
 
