@@ -46,7 +46,7 @@ class Estimate:
     def __eq__(self, other: object, /) -> bool: ...
     @property
     def ok(self) -> bool:
-        """False exactly when the state is `lost`."""
+        """False exactly when the state is `occluded` or `lost`."""
     @property
     def box(self) -> Box:
         """The box of the target, or the last guess: left, top (0-based), width, height in pixels."""

@@ -1,5 +1,8 @@
 """Detections in, tracks out: the arrays of other libraries."""
 
+# Other libraries need not be there, and not all of them have types.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +16,6 @@ from ._errors import BoxError, SettingError
 from ._native import Estimate
 
 if TYPE_CHECKING:
-    import supervision  # pyright: ignore
     from numpy.typing import NDArray
 
     from ._source import Box
@@ -24,7 +26,16 @@ Row = tuple["list[float]", float, "str | None"]
 
 @dataclass(frozen=True, eq=False)
 class Tracks:
-    """The targets of a `MultiTracker` in the last frame, in the order of their ids."""
+    """The targets of a `MultiTracker` in the last frame, in the order of their ids.
+
+    Examples:
+        >>> import kcf_track, numpy
+        >>> frame = numpy.random.default_rng(0).integers(0, 255, (48, 64), numpy.uint8)
+        >>> targets = kcf_track.MultiTracker("fast")
+        >>> _ = targets.update(frame, [(10, 10, 20, 20, 0.9, "cup")])
+        >>> targets.tracks.ids, targets.tracks.classes
+        ([1], ['cup'])
+    """
 
     #: The ids.
     ids: list[int]
@@ -63,18 +74,16 @@ class Tracks:
         """The probability that the box of each overlaps its target by more than half, where calibrated."""
         return [estimate.confidence for estimate in self.estimates]
 
-    def to_supervision(self) -> supervision.Detections:  # pyright: ignore
+    def to_supervision(self) -> Any:
         """The targets that are there as `supervision.Detections`, with their ids as `tracker_id`.
 
         Classes are numbered in the order of the targets. A given box has the confidence 1; presets without a calibration
         have none.
         """
-        return supervision_of(zip(self.ids, self.boxes, self.estimates, self.classes), self.classes)  # pyright: ignore
+        return supervision_of(zip(self.ids, self.boxes, self.estimates, self.classes), self.classes)
 
 
-def supervision_of(
-    rows: Iterable[tuple[int, Box, Estimate | None, str]], classes: Iterable[str]
-) -> supervision.Detections:  # pyright: ignore
+def supervision_of(rows: Iterable[tuple[int, Box, Estimate | None, str]], classes: Iterable[str]) -> Any:
     """The targets of `rows` that are there; `classes` are numbered in their order."""
     try:
         import supervision  # pyright: ignore
@@ -84,7 +93,7 @@ def supervision_of(
     sure = [1.0 if estimate.state == "initial" else estimate.confidence for _, _, estimate, _ in seen]
     names = list(dict.fromkeys(classes))
     make: Any = supervision.Detections  # pyright: ignore
-    found: supervision.Detections = make(  # pyright: ignore
+    return make(
         xyxy=xyxy_of(box for _, box, _, _ in seen).astype(np.float32),
         confidence=None if None in sure else np.array(sure, np.float32),
         class_id=np.array([names.index(name) for *_, name in seen], int),
@@ -94,7 +103,6 @@ def supervision_of(
             "class_name": np.array([name for *_, name in seen], str),
         },
     )
-    return found  # pyright: ignore
 
 
 def rows_of(given: Any, format: str = "xywh") -> list[Row]:

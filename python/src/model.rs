@@ -11,6 +11,10 @@ use crate::error::{Raise, interruptible};
 
 /// Fetches the networks of ``Tracker("expert")``, checks them, keeps them in the user's data folder, and returns their
 /// folder. ``source`` is another address, or a folder, with the published files.
+///
+/// Examples:
+///     >>> import kcf_track
+///     >>> kcf_track.install_model("nanotrack-v3")  # doctest: +SKIP
 #[pyfunction]
 #[pyo3(signature = (name = "nanotrack-v3", source = None))]
 pub fn install_model(py: Python<'_>, name: &str, source: Option<PathBuf>) -> PyResult<PathBuf> {

@@ -22,9 +22,10 @@ pub(crate) use images::demanded;
 pub(crate) use images::is_image;
 pub(crate) use images::{INDEX, file_name, list};
 pub use images::{Images, decode, decode_bytes, first_levels};
-pub use open::{OpenOptions, Truth, open};
+pub(crate) use open::is_pipe;
 #[cfg(feature = "cli")]
-pub(crate) use open::{is_pipe, local};
+pub(crate) use open::local;
+pub use open::{OpenOptions, Truth, open};
 pub use raw::RawFormat;
 pub use sequence::Sequence;
 pub(crate) use sequence::{IMAGE_FOLDERS, TRUTH_FILES, numbered_truths, plain_truths};

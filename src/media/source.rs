@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::num::NonZero;
-use std::panic::resume_unwind;
 #[cfg(feature = "cli")]
 use std::path::Path;
 use std::path::PathBuf;
@@ -461,7 +460,7 @@ impl Latest {
             });
             let read = std::panic::catch_unwind(all);
             put(&mut |slot| slot.ended = true);
-            read.unwrap_or_else(|panic| resume_unwind(panic));
+            read.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         };
         Ok(Self { shared, thread: Some(spawn("decode", read)?), cancel })
     }

@@ -1,6 +1,6 @@
 //! Tracking: a box in the first frame; a box, a state and a confidence in every later one.
 //!
-//! The [`engine`] is the loop over a frame: locate, verify, calibrate, step, act. A `Localizer` finds the target around its
+//! The `engine` is the loop over a frame: locate, verify, calibrate, step, act. A `Localizer` finds the target around its
 //! last pose and learns its appearance there: a correlation filter (`filter_localizer`), a background-aware filter with
 //! colour, size and angle (`background_localizer`), a kernel machine over windows (`window_localizer`), a network
 //! (`siamese_localizer`), or a filter and a network together (`fused_localizer`); `scale_rotation` follows the size around
