@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::cancel;
+#[cfg(feature = "cli")]
 use crate::error::Error;
 
 /// The largest file of labels, sessions or settings that is read.
@@ -48,6 +49,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// As [`read`], and for another encoding.
+#[cfg(feature = "cli")]
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8"))
 }
@@ -196,6 +198,7 @@ impl<T: Write> Write for Patient<T> {
 }
 
 /// Whether an error is that of a cancelled wait.
+#[cfg(feature = "cli")]
 pub(crate) fn is_cancelled(error: &io::Error) -> bool {
     matches!(error.get_ref().and_then(|inner| inner.downcast_ref()), Some(Error::Cancelled))
 }

@@ -99,6 +99,7 @@ impl Reliability {
     }
 
     /// The columns of tables: shares of [`STATES`] on hits and on misses, AUROC, calibration error.
+    #[cfg(feature = "cli")]
     pub(super) fn columns(this: Option<&Self>) -> Vec<Option<f64>> {
         let groups = [this.map(|r| &r.hits), this.map(|r| &r.misses)];
         let shares = groups

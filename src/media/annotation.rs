@@ -96,6 +96,7 @@ impl Row {
 }
 
 /// Whether all numbers of a box are within a million pixels.
+#[cfg(feature = "cli")]
 pub(crate) fn is_within_reach(bbox: &BBox) -> bool {
     <[f64; 4]>::from(*bbox).iter().all(|number| number.abs() <= MAX_PIXELS)
 }
