@@ -78,8 +78,9 @@ class Tracker:
         the border), in place of an earlier one.
         """
     def adjust(self, box: BoxLike, noise: float, *, format: Literal["xywh", "xyxy"] = "xywh") -> Box:
-        """Corrects the place and the size in the last frame by a box from elsewhere, without learning anew, and gives the
-        new box. `noise` is the standard deviation of its sides in pixels.
+        """Corrects the place and the size in the last frame by a box from elsewhere, as a detector's, without learning anew, and
+        gives the new box. `noise` is the standard deviation of its sides in pixels. The box counts the more, the less noise
+        it has, the less sure the tracker is, and the longer ago the last correction is.
         """
     def update(self, frame: FrameLike) -> tuple[bool, Box]:
         """Finds the target in the next frame and updates the model: `ok, (left, top, width, height)`."""
@@ -153,7 +154,8 @@ class MultiTracker:
         **settings: Any,
     ) -> int:
         """Learns a target in `box` of `frame` and gives its id: `id`, or the next number that no target has had. It
-        replaces a target with that id. Keywords and `preset` are settings of this target alone.
+        replaces a target with that id. Keywords and `preset` are settings of this target alone. `format` says whether
+        the numbers are left, top, width, height (`xywh`), or left, top, right, bottom (`xyxy`).
         """
     def update(
         self,
@@ -163,9 +165,7 @@ class MultiTracker:
         *,
         format: Literal["xywh", "xyxy"] = "xywh",
     ) -> dict[int, tuple[bool, Box]]:
-        """Finds all targets in the next frame: a dict of `ok, (left, top, width, height)` by id. `detections` begin,
-        correct and end targets; `at` is the `position` of their frame, if that is not this one.
-        """
+        """Finds all targets in the next frame: a dict of `ok, (left, top, width, height)` by id."""
     def adjust(
         self,
         id: int,
@@ -176,7 +176,8 @@ class MultiTracker:
         format: Literal["xywh", "xyxy"] = "xywh",
     ) -> Box:
         """Corrects the place and the size of a target by a box of the last frame, or of the one `at` a `position`, without
-        learning anew.
+        learning anew. `noise` is the standard deviation of its sides in pixels. The box counts the more, the less noise it
+        has and the less sure the tracker is.
         """
     def copy(self) -> MultiTracker:
         """An independent copy with the same models."""
@@ -186,13 +187,15 @@ class MultiTracker:
         """The ids and the last estimates, by ascending id."""
     @property
     def tracks(self) -> Tracks:
-        """The targets that there are, with `to_supervision()`."""
+        """The targets that there are, with `ids`, `xyxy`, `states`, `confidence`, `classes` and
+        `to_supervision()`.
+        """
     @property
     def position(self) -> int:
         """The number of the last frame, from 1; 0 before the first."""
     @property
     def detected(self) -> list[int | None]:
-        """The target of each of the last detections; None for one that is not used."""
+        """The target of each of the last detections; None for one that is not used. It may not be confirmed yet."""
     @property
     def refused(self) -> dict[int, str]:
         """Why some of the last detections are not understood, by their places."""
@@ -297,7 +300,9 @@ def frame_record(
     decode_ms: float,
     track_ms: float,
 ) -> str:
-    """The record of a target in a frame, as JSON text: an element of `frames` in a document."""
+    """The record of a target in a frame, as JSON text: an element of `frames` in a document. Without an estimate the frame
+    could not be read.
+    """
 @final
 class Kernel:
     """A kernel between the rows of arrays of float64."""
