@@ -315,7 +315,7 @@ impl Engine {
             self.pose = located.pose;
             self.localizer.restart(self.pose);
             if located.seen {
-                learned = self.learn(frame, &located.clone(), blend);
+                learned = self.learn(frame, located, blend);
             }
         }
         located.evidence.decision = verdict.decision;
