@@ -214,13 +214,12 @@ def accuracy_table(found):
 
 def confidence_table(found):
     names = {"otb": "OTB", "outside": "outside"}
-    head = ["preset", "sequences", "AUROC", "calibration error", "`tracking` on misses", "`lost` on hits", "`occluded` on hits"]
+    head = ["preset", "sequences", "AUROC", "calibration error", "`tracking` on misses", "`lost` on hits"]
     rows = []
-    for preset in PRESETS:
+    for preset in ("robust", "fast", "expert"):
         for group in found:
             if row := found[group].get(preset):
-                says = lambda state, frames: percent(row[f"{state}_on_{frames}"])
-                called = [says("tracking", "misses"), says("lost", "hits"), says("occluded", "hits")]
+                called = [percent(row["tracking_on_misses"]), percent(row["lost_on_hits"])]
                 rows.append([f"`{preset}`", names[group], share(row["auroc"]), share(row["calibration_error"]), *called])
     return table(head, rows)
 
@@ -327,7 +326,7 @@ def main():
         numbers["confidence"] = numbers["accuracy"]
     for part in [part for part in PARTS if part in numbers and part in (args.part or PARTS)]:
         of = numbers[part]
-        stamp = f"`scripts/results.sh --part {part}`, commit {of['commit']}, {of['date']}, {of['machine']}."
+        stamp = f"Commit {of['commit']}, {of['date']}, {of['machine']}."
         text = f"{globals()[f'{part}_table'](of['found'])}\n\n{stamp}"
         print(text, "\n") if args.dry else written(ROOT / "docs/results.md", part, text)
     if {"accuracy", "speed"} <= set(numbers):
