@@ -71,7 +71,7 @@ fn fitted(line: &str) -> String {
     let line = line.replace("SRDCF=DIR", "SRDCF=published").replace("synth --out", "synth --frames 2 --out");
     // A view serves until it is interrupted; `timeout` then says 124.
     match line.strip_prefix("kcf-track view") {
-        Some(rest) => format!("timeout -s INT 4 kcf-track view --port 0 {rest}; [ $? = 124 ]"),
+        Some(rest) => format!("timeout -s INT 2 kcf-track view --port 0 {rest}\n[ $? = 124 ]"),
         None => line,
     }
 }
@@ -107,7 +107,7 @@ fn commands_run() {
             count += 1;
         }
         if document.ends_with("docs/use.md") {
-            let outputs = "boxes.json boxes.csv my.toml report/report.html hard/scene.json dataset/data.yaml \
+            let outputs = "boxes.json boxes.csv report/report.html hard/scene.json dataset/data.yaml \
                            dataset/images/000005.jpg pictures/000001.jpg step.html safe.mp4 near.mp4";
             for output in outputs.split_whitespace() {
                 assert!(folder.join(output).is_file(), "{output}");
@@ -166,7 +166,7 @@ fn completed(folder: &Path, line: &str) -> String {
     let words: Vec<_> = line.split(' ').collect();
     let script = format!(
         "source script.bash; COMP_WORDS=({}); COMP_CWORD={}; \
-         _kcf-track kcf-track '{}' '{}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+         $(complete -p kcf-track | sed 's/.*-F \\([^ ]*\\).*/\\1/') kcf-track '{}' '{}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
         words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "),
         words.len() - 1,
         words[words.len() - 1],
@@ -190,7 +190,7 @@ fn bash_completes_a_flag_of_each_subcommand() {
         ("kcf-track explain --comp", "--compare"),
         ("kcf-track model ins", "install"),
         ("kcf-track model install --fr", "--from"),
-        ("kcf-track synth --qual", "--quality"),
+        ("kcf-track synth --see", "--seed"),
         ("kcf-track view --sess", "--session"),
         ("kcf-track completions fi", "fish"),
         ("kcf-track man --he", "--help"),
