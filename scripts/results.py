@@ -85,9 +85,10 @@ class Measurement:
             (place / path.name).symlink_to(path)
         return place
 
-    def evaluate(self, group, out, flags):
+    def evaluate(self, group, out, flags, jobs=None):
         """Runs `kcf-track eval`; returns the rows of overall.csv by tracker. Runs that are done are kept."""
-        command = [self.program, "eval", "--data", self.folder(group), "--out", out, "--jobs", str(self.jobs), *flags]
+        jobs = str(jobs or self.jobs)
+        command = [self.program, "eval", "--data", self.folder(group), "--out", out, "--jobs", jobs, *flags]
         command += ["--resume"] if (out / "evaluation.json").exists() else []
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         with open(out / "overall.csv") as file:
@@ -158,13 +159,14 @@ class Measurement:
         return {name: statistics.geometric_mean(runs) for name, runs in found.items()}
 
     def machines(self):
-        """Detectors and guards on the first folder; the times of an update are of the same run."""
+        """Detectors and guards on the first folder, and the fits of the Python estimators."""
         out = self.out / "eval/machines"
         shutil.rmtree(out, ignore_errors=True)
         named = {f"guard-{name}": f"paper,guard={name}" for name in GUARDS}
         named |= {f"detector-{name}": f"paper,detector={name}" for name in DETECTORS}
         flags = [flag for name, text in named.items() for flag in ("--tracker", f"{name}={text}")]
-        overall = self.evaluate("first", out, ["--preset", "paper", *flags])
+        # One at a time, for the sake of the times.
+        overall = self.evaluate("first", out, ["--preset", "paper", *flags], jobs=1)
         time = lambda run: statistics.mean(json.loads(run.read_text())["runs"][0]["micros"][1:])
         paper = {run.name: time(run) for run in (out / "runs/ope/paper").glob("*.json")}
         for name, row in overall.items():
@@ -185,8 +187,11 @@ class Measurement:
 
     def stamp(self):
         """The commit, the day and the machine."""
-        git = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-        commit = subprocess.run(git, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout.strip() or "unknown"
+        git = lambda *words: subprocess.run(["git", *words], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        commit = git("rev-parse", "--short=12", "HEAD").stdout.strip() or "unknown"
+        # The tables themselves do not count as a change.
+        changed = git("diff", "--quiet", "HEAD", "--", ".", ":!docs", ":!README.md").returncode
+        commit += " with changes" if changed else ""
         cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
         cores = len(os.sched_getaffinity(0))
         return {
