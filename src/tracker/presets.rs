@@ -28,7 +28,7 @@ fn fast() -> Params {
 impl Params {
     /// The names of the presets, each with what it is.
     pub const PRESETS: [(&'static str, &'static str); 5] = [
-        ("robust", "background-aware filter with colour, size, angle, identity and recovery"),
+        ("robust", "background-aware filter with colour, size, angle, appearance and recovery"),
         ("fast", "the same with size alone, at more than twice the speed"),
         ("paper", "KCF as published: HOG, Gaussian kernel"),
         ("paper-dcf", "DCF as published: HOG, linear kernel"),
