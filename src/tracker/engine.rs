@@ -11,7 +11,7 @@ use super::lifecycle::{Decision, Lifecycle, Observation, Place, Rules, Signals};
 use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update};
 use super::params::SearchParams;
 use super::redetection::{Redetection, RedetectionCriteria, Wanted};
-use super::scale_rotation::ScaleLocalizer;
+use super::scale_localizer::ScaleLocalizer;
 use super::scene_cut::SceneCut;
 #[cfg(feature = "neural")]
 use super::siamese_localizer::SiameseLocalizer;

@@ -3,7 +3,7 @@
 //! The `engine` is the loop over a frame: locate, verify, calibrate, step, act. A `Localizer` finds the target around its
 //! last pose and learns its appearance there: a correlation filter (`filter_localizer`), a background-aware filter with
 //! colour, size and angle (`background_localizer`), a kernel machine over windows (`window_localizer`), a network
-//! (`siamese_localizer`), or a filter and a network together (`fused_localizer`); `scale_rotation` follows the size around
+//! (`siamese_localizer`), or a filter and a network together (`fused_localizer`); `scale_localizer` follows the size around
 //! the first and the third. A `Verifier` says whether a place looks like what was given. `calibration` makes a probability
 //! of the signals, `lifecycle` alone makes a state, `redetection` searches for a lost target.
 
@@ -25,7 +25,7 @@ mod params;
 mod presets;
 mod redetection;
 mod response;
-mod scale_rotation;
+mod scale_localizer;
 mod scene_cut;
 #[cfg(feature = "neural")]
 mod siamese_localizer;
