@@ -47,7 +47,7 @@ pub struct Tracker {
     params: Params,
     /// Kept, so that each target finds them loaded.
     #[cfg(feature = "neural")]
-    _networks: Option<std::sync::Arc<super::network::Networks>>,
+    _networks: Option<std::sync::Arc<crate::network::Networks>>,
     target: Option<Engine>,
     correction: Correction,
 }
@@ -62,7 +62,7 @@ impl Tracker {
         params.check()?;
         #[cfg(feature = "neural")]
         let _networks =
-            params.search.model().map(|model| super::network::Networks::load(model.as_ref())).transpose()?;
+            params.search.model().map(|model| crate::network::Networks::load(model.as_ref())).transpose()?;
         Ok(Self {
             params,
             #[cfg(feature = "neural")]

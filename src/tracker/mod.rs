@@ -17,10 +17,6 @@ mod filter_localizer;
 mod fused_localizer;
 mod lifecycle;
 mod localizer;
-#[cfg(feature = "neural")]
-mod network;
-#[cfg(feature = "neural")]
-mod network_check;
 mod params;
 mod presets;
 mod redetection;
@@ -76,7 +72,7 @@ pub fn check_start(size: (usize, usize), bbox: BBox) -> Result<()> {
 /// Whether the networks of a folder can be used.
 #[cfg(all(feature = "neural", feature = "cli"))]
 pub(crate) fn loads_networks(folder: &std::path::Path) -> bool {
-    network::Networks::load(folder).is_ok()
+    crate::network::Networks::load(folder).is_ok()
 }
 
 #[cfg(test)]
