@@ -44,22 +44,17 @@ def busy():
         pass
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("--targets", type=int, default=8)
-    parser.add_argument("--preset", default="fast")
-    parser.add_argument("--rate", type=float, default=60)
-    parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--load", type=int, default=0)
-    args, more = parser.parse_known_args()
-    frames, boxes = pictures(args.targets)
-    load = [multiprocessing.Process(target=busy, daemon=True) for _ in range(args.load)]
-    for process in load:
+def measure(program, targets=8, preset="fast", rate=60.0, seconds=20.0, load=0, more=()):
+    """Waits in milliseconds (`p50`, `p95`, `p99`, `most`), frames `left_out` of `sent`, CPU milliseconds per tracked frame
+    (`cpu`), and by how many milliseconds the last frame was sent `late`."""
+    frames, boxes = pictures(targets)
+    others = [multiprocessing.Process(target=busy, daemon=True) for _ in range(load)]
+    for process in others:
         process.start()
-    command = [args.program, "-", "-qq", "-p", args.preset, "--jsonl", "-", *more]
+    command = [program, "-", "-qq", "-p", preset, "--jsonl", "-", *more]
     for box in boxes:
         command += ["--init", ",".join(map(str, box))]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     sent, seen = {}, {}
 
@@ -70,25 +65,43 @@ def main():
     reader = threading.Thread(target=read)
     reader.start()
     child.stdin.write(f"YUV4MPEG2 W{WIDTH} H{HEIGHT} F60:1 Cmono\n".encode())
-    begun, count = time.perf_counter(), int(args.rate * args.seconds)
+    begun, count = time.perf_counter(), int(rate * seconds)
     for n in range(count):
-        time.sleep(max(0.0, begun + n / args.rate - time.perf_counter()))
+        time.sleep(max(0.0, begun + n / rate - time.perf_counter()))
         child.stdin.write(frames[n % 60])
         child.stdin.flush()
         sent[n + 1] = time.perf_counter()
     child.stdin.close()
     reader.join()
     child.wait()
-    # The first second warms up.
-    waits = sorted(1e3 * (seen[n] - sent[n]) for n in seen if n > args.rate)
-    at = lambda share: waits[min(len(waits) - 1, int(share * len(waits)))]
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = 1e3 * (used.ru_utime + used.ru_stime) / len(seen)
-    late = 1e3 * (max(sent.values()) - begun - (count - 1) / args.rate)
+    for process in others:
+        process.terminate()
+        process.join()
+    # The first second warms up.
+    waits = sorted(1e3 * (seen[n] - sent[n]) for n in seen if n > rate)
+    at = lambda share: waits[min(len(waits) - 1, int(share * len(waits)))]
+    cpu = 1e3 * (used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime) / len(seen)
+    late = 1e3 * (max(sent.values()) - begun - (count - 1) / rate)
+    left_out = count - len(seen)
+    return {"p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "most": waits[-1], "left_out": left_out, "sent": count,
+            "cpu": cpu, "late": late}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--targets", type=int, default=8)
+    parser.add_argument("--preset", default="fast")
+    parser.add_argument("--rate", type=float, default=60)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--load", type=int, default=0)
+    args, more = parser.parse_known_args()
+    found = measure(args.program, args.targets, args.preset, args.rate, args.seconds, args.load, more)
     print(
         f"{args.targets} targets, {args.preset}, {args.rate:.0f} frames/s {' '.join(more)}: "
-        f"p50 {at(.5):.1f}, p95 {at(.95):.1f}, p99 {at(.99):.1f}, most {waits[-1]:.1f} ms; "
-        f"{count - len(seen)} of {count} frames left out; CPU {cpu:.1f} ms a frame; the last frame was sent {late:.0f} ms late"
+        "p50 {p50:.1f}, p95 {p95:.1f}, p99 {p99:.1f}, most {most:.1f} ms; {left_out} of {sent} frames left out; "
+        "CPU {cpu:.1f} ms a frame; the last frame was sent {late:.0f} ms late".format(**found)
     )
 
 

@@ -190,7 +190,7 @@ finish_wheel() {
     licences
     place="$(mktemp -d)"
     wheel unpack -d "$place" "$1" >/dev/null
-    sed -i -E "s#\]\((docs|src|assets|examples)/#](${KCF_TRACK_SOURCES:-https://docs.rs/crate/kcf-track/$version/source}/\1/#g" \
+    sed -i -E "s#\]\((docs|src|assets|examples|\.github)/#](${KCF_TRACK_SOURCES:-https://docs.rs/crate/kcf-track/$version/source}/\1/#g" \
         "$place"/*/*.dist-info/METADATA
     for info in "$place"/*/*.dist-info; do
         mkdir -p "$info/licenses" && cp "$files/LICENSES.md" "$info/licenses/"

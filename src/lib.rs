@@ -57,8 +57,9 @@
 //! | --- | --- |
 //! | [`State::Initial`] | the box that was given |
 //! | [`State::Tracking`] | found |
-//! | [`State::Recovered`] | found again, after it was lost |
+//! | [`State::Recovered`] | found again, after it was lost or occluded |
 //! | [`State::Uncertain`] | a weak match, or most of the box has left the picture: the box is a guess |
+//! | [`State::Occluded`] | something covers the target: the box follows on, or waits where the target was covered |
 //! | [`State::Lost`] | nothing like the target is there, or it has left the picture; the box is the last guess |
 //! | [`State::Missing`] | the source could not read the frame; [`Tracker::update`] never returns it |
 //!

@@ -15,10 +15,10 @@ use crate::error::Error;
 /// The largest file of labels, sessions or settings that is read.
 const MAX_MEGABYTES: u64 = 64;
 
-/// How often a wait looks whether the run is cancelled.
+/// Interval at which a wait checks for cancellation.
 const POLL: Duration = Duration::from_millis(20);
 
-/// How long the other end of a pipe may take after the run was cancelled.
+/// Time that the other end of a pipe has after the run was cancelled.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// Bytes that a pipe with room takes at once.
@@ -197,7 +197,7 @@ impl<T: Write> Write for Patient<T> {
     }
 }
 
-/// Whether an error is that of a cancelled wait.
+/// True if an error is that of a cancelled wait.
 #[cfg(feature = "cli")]
 pub(crate) fn is_cancelled(error: &io::Error) -> bool {
     matches!(error.get_ref().and_then(|inner| inner.downcast_ref()), Some(Error::Cancelled))
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use crate::cancel::CancelToken;
 
-    /// What `work` says within two seconds of a cancellation.
+    /// Result of `work`, if it comes within two seconds of a cancellation.
     fn cut_short<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Error {
         let token = CancelToken::default();
         let begun = Instant::now();

@@ -23,7 +23,7 @@ pub struct ExplainArgs {
     targets: TargetArgs,
     #[command(flatten)]
     read: ReadArgs,
-    /// The frame to explain, from 1, after that of the first box
+    /// The frame to explain, from 1, not before the given box
     #[arg(long, value_name = "N")]
     frame: usize,
     /// Show a second tracker with this setting beside the first, and the difference
@@ -66,9 +66,8 @@ fn explain(args: &ExplainArgs, params: &Params, changed: Option<&Params>, cancel
     if info.reads(args.out.path()) {
         return Err(Failure::usage(format!("--out {}: this is an input", args.out)));
     }
-    if args.frame <= start {
-        let first = start + 1;
-        let reason = format!("--frame {}: the first box is of frame {start}: give {first} or more", args.frame);
+    if args.frame < start {
+        let reason = format!("--frame {}: the first box is of frame {start}: give {start} or more", args.frame);
         return Err(Failure::usage(reason));
     }
     let span = Span { last: Some(args.frame), ..span };
@@ -80,12 +79,15 @@ fn explain(args: &ExplainArgs, params: &Params, changed: Option<&Params>, cancel
             Ok(frame) => frame.as_frame(),
             Err(error) => return Err(Failure::failed(format!("frame {position}: {error}"))),
         };
+        if position < start {
+            continue;
+        }
+        let first = replay.is_none();
+        if first {
+            replay = Some(Replay::new(params, &frame, position, bbox)?);
+            other = changed.map(|changed| Replay::new(changed, &frame, position, bbox)).transpose()?;
+        }
         match &mut replay {
-            _ if position < start => {}
-            None => {
-                replay = Some(Replay::new(params, &frame, bbox)?);
-                other = changed.map(|changed| Replay::new(changed, &frame, bbox)).transpose()?;
-            }
             Some(replay) if position == args.frame => {
                 let change = args.compare.as_ref().map_or(String::new(), |(path, value)| format!("{path}={value}"));
                 let other = other.as_mut().map(|other| (other, change.as_str()));
@@ -96,10 +98,11 @@ fn explain(args: &ExplainArgs, params: &Params, changed: Option<&Params>, cancel
                 }
                 return Ok(());
             }
-            Some(replay) => {
+            Some(replay) if !first => {
                 replay.update(&frame);
                 other.iter_mut().for_each(|other| other.update(&frame));
             }
+            _ => {}
         }
     }
     Err(Error::Sequence { path: args.source.clone(), reason: format!("there is no frame {}", args.frame) }.into())

@@ -142,7 +142,7 @@ fn setting_tip(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     let given = words.windows(2).find(|pair| ["--preset", "-p"].contains(&pair[0])).map(|pair| pair[1]);
     let explains = words.get(1) == Some(&"explain");
     let preset = given.unwrap_or(if explains { "paper" } else { Params::DEFAULT_PRESET });
-    settings::tip(flag.strip_prefix("--")?, &[preset, "paper", Params::DEFAULT_PRESET])
+    settings::tip(flag.strip_prefix("--")?, preset)
 }
 
 /// What a report of a problem needs to say of the program.
@@ -156,7 +156,7 @@ fn long_version() -> String {
     format!(
         "kcf-track {}\ncommit: {}\nmachine: {ARCH} {OS}{}\nfeatures: {}\nvector instructions: {}\nffmpeg: {}\n",
         env!("CARGO_PKG_VERSION"),
-        // Set by scripts/release.sh.
+        // Set by scripts/release.sh, or by scripts/commit.rs in a clone.
         option_env!("KCF_TRACK_COMMIT").unwrap_or("not recorded"),
         if cfg!(target_env = "musl") { ", static" } else { "" },
         features.join(" "),

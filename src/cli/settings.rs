@@ -71,15 +71,25 @@ fn paths_called(params: &Params, name: &str) -> Vec<String> {
     paths
 }
 
-/// How a setting is given that somebody took for the flag `name`; the settings of `presets` are searched in turn.
-pub fn tip(name: &str, presets: &[&str]) -> Option<String> {
-    let flags = |preset: &&str| {
-        let paths = paths_called(&Params::preset(preset).ok()?, name);
-        let flags: Vec<_> = paths.iter().map(|path| format!("--set {path}=VALUE")).collect();
-        let with = if Some(preset) == presets.first() { String::new() } else { format!(", with --preset {preset}") };
-        (!flags.is_empty()).then(|| format!("{}{with}", flags.join(" or ")))
+/// The settings that `name` may mean, in `params` or, under its own name, in the preset of the paper.
+fn meant(params: &Params, name: &str, shown: impl Fn(&str) -> String) -> Option<String> {
+    let list = |params: &Params| {
+        let paths: Vec<_> = paths_called(params, name).iter().map(|path| shown(path)).collect();
+        paths.join(" or ")
     };
-    presets.iter().find_map(flags)
+    let (own, paper) = (list(params), list(&Params::paper()));
+    match (own.is_empty(), paper.is_empty() || own == paper) {
+        (true, true) => None,
+        (false, true) => Some(own),
+        (true, false) => Some(format!("{paper}, with --preset paper")),
+        (false, false) => Some(format!("{own}; with --preset paper {paper}")),
+    }
+}
+
+/// How a setting of `preset` or of the paper is given that somebody took for the flag `name`.
+pub fn tip(name: &str, preset: &str) -> Option<String> {
+    let params = Params::preset(preset).unwrap_or_default();
+    meant(&params, name, |path| format!("--set {path}=VALUE"))
 }
 
 /// Settings and the preset that they come from.
@@ -142,9 +152,8 @@ impl SettingsArgs {
         for (path, value) in self.set.iter().chain(settings).filter(|(path, _)| !path.starts_with(DETECTIONS)) {
             params.set(path, value).map_err(|error| {
                 let is_known = params.values().iter().any(|(known, _)| known.starts_with(path));
-                let meant = if is_known { Vec::new() } else { paths_called(&params, path) };
-                let meant =
-                    if meant.is_empty() { String::new() } else { format!("; did you mean {}?", meant.join(" or ")) };
+                let meant = if is_known { None } else { meant(&params, path, str::to_owned) };
+                let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
                 Failure::usage(format!("--set {error}{meant}"))
             })?;
         }

@@ -35,8 +35,7 @@ const fn line_of(text: &str, needle: &str) -> usize {
     panic!("the code that a page explains has another name")
 }
 
-/// A place in the code as file and line. The page links it if the program was built with `KCF_TRACK_SOURCE`, the address of
-/// the source folder at the program's commit.
+/// A place in the code as file and line, with a link if the build knows the address of its sources (`KCF_TRACK_SOURCES`).
 macro_rules! place {
     ($file:literal, $needle:literal) => {{
         #[allow(long_running_const_eval, reason = "a search through one file")]
@@ -47,7 +46,7 @@ macro_rules! place {
 
 fn place(file: &str, line: usize) -> String {
     let text = format!("<code>{file}:{line}</code>");
-    match option_env!("KCF_TRACK_SOURCE") {
+    match option_env!("KCF_TRACK_SOURCES") {
         Some(base) => format!("<a href=\"{}/{file}#L{line}\">{text}</a>", escape(base.trim_end_matches('/'))),
         None => text,
     }
@@ -56,21 +55,23 @@ fn place(file: &str, line: usize) -> String {
 /// The paper's tracker (Henriques et al., TPAMI 2015, algorithm 1) over one target.
 pub struct Replay {
     params: FilterParams,
+    /// The number of the frame with the given box.
+    first: usize,
     /// Width and height of the first box.
     size: (f64, f64),
     search: FilterLocalizer,
 }
 
 impl Replay {
-    /// Learns the target in `bbox`.
+    /// Learns the target in `bbox` of `frame`, the one at `first` of its sequence.
     ///
     /// # Errors
     /// [`Error::Setting`] for settings that are not the paper's; [`Error::Box`] for a box that cannot be tracked.
-    pub fn new(params: &Params, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
+    pub fn new(params: &Params, frame: &Frame<'_>, first: usize, bbox: BBox) -> Result<Self> {
         match &params.search {
             SearchParams::Filter(filter) if filter.scale == ScaleParams::None && params.guard.is_none() => {
                 let search = FilterLocalizer::new(filter, frame, bbox)?;
-                Ok(Self { params: filter.clone(), size: (bbox.w, bbox.h), search })
+                Ok(Self { params: filter.clone(), first, size: (bbox.w, bbox.h), search })
             }
             other => {
                 let expected = "the tracker of the paper: take --preset paper, paper-dcf or paper-gray";
@@ -91,8 +92,8 @@ impl Replay {
         self.search.bbox(self.size)
     }
 
-    /// Detects in `frame`, the one at `number` of the sequence `name`, and returns the page about it. `other` is a tracker
-    /// to compare with, and what differs there.
+    /// Detects in `frame`, the one at `number` of the sequence `name`, and returns the page about it. In the first frame
+    /// the model answers to what it has just learned. `other` is a tracker to compare with, and what differs there.
     ///
     /// # Errors
     /// When a picture cannot be encoded.
@@ -138,7 +139,22 @@ impl Replay {
             ("cells", format!("{cols} × {rows} cells of {step} pixels")),
             ("frame", self.frame(shown, before)?),
             ("scale", heat_map(&scale, (1, 256), (0, 0), unit)?),
-            ("before", (number - 1).to_string()),
+            (
+                "around",
+                match number == self.first {
+                    true => "the given box".into(),
+                    false => format!("the box of frame {}", number - 1),
+                },
+            ),
+            (
+                "first",
+                match number == self.first {
+                    true => {
+                        "<p>The model was learned in this frame: the response shows what it has learned.</p>".into()
+                    }
+                    false => String::new(),
+                },
+            ),
             ("area", (1.0 + self.params.padding).to_string()),
             ("patch", image(&patch, (size.0 as u32, size.1 as u32), ExtendedColorType::L8)?),
             ("window", heat_map(&window, cells, (0, 0), unit)?),
@@ -224,13 +240,13 @@ impl Replay {
         let picture = in_color(shown)?;
         let (width, height) = picture.dimensions();
         let data = data(&picture, (width, height), ExtendedColorType::Rgb8)?;
-        // Whatever leaves the frame is shown too, as far as it goes: up to a frame's size beyond.
-        let (w, h) = (f64::from(width), f64::from(height));
-        let left = area.x.min(bbox.x).clamp(-w, 0.0);
-        let top = area.y.min(bbox.y).clamp(-h, 0.0);
-        let right = (area.x + area.w).max(bbox.x + bbox.w).clamp(w, 2.0 * w);
-        let bottom = (area.y + area.h).max(bbox.y + bbox.h).clamp(h, 2.0 * h);
-        let (w, h) = (right - left, bottom - top);
+        // Whatever leaves the frame is shown too, as far as it goes.
+        let whole = BBox::new(0.0, 0.0, f64::from(width), f64::from(height));
+        let shown = [whole, area, bbox, self.bbox()];
+        let left = shown.iter().fold(0.0, |least: f64, b| least.min(b.x));
+        let top = shown.iter().fold(0.0, |least: f64, b| least.min(b.y));
+        let w = shown.iter().fold(0.0, |most: f64, b| most.max(b.x + b.w)) - left;
+        let h = shown.iter().fold(0.0, |most: f64, b| most.max(b.y + b.h)) - top;
         Ok(format!(
             "<svg viewBox=\"{left} {top} {w} {h}\" role=\"img\" aria-label=\"the frame\"><image href=\"{data}\" \
              width=\"{width}\" height=\"{height}\"/>{rects}</svg>"
@@ -290,7 +306,7 @@ mod tests {
         let replay = |changes: &[(&str, &str)]| {
             let mut params = Params::preset("paper").unwrap();
             changes.iter().for_each(|(path, value)| params.set(path, value).unwrap());
-            Replay::new(&params, &frames[0].as_frame(), bbox).unwrap()
+            Replay::new(&params, &frames[0].as_frame(), 1, bbox).unwrap()
         };
         let second = frames[1].as_frame();
         let page = |changes: &[(&str, &str)]| {
@@ -301,6 +317,23 @@ mod tests {
         let lambda = page(&[("search.filter.lambda", "0.1")]);
         assert_eq!(lambda.matches("−0.0000 to 0.0000").count(), 2, "labels and kernel do not depend on lambda");
         assert!(page(&[("search.filter.padding", "2")]).contains(" cells</p>"), "other areas have no difference");
+    }
+
+    #[test]
+    fn the_first_frame_and_boxes_beyond_the_frame_are_shown() {
+        let scene = Scene::new(SceneParams { frames: 1, ..SceneParams::default() }).unwrap();
+        let frames = scene.stream(Default::default(), Channels::Luma.into(), &Default::default()).unwrap();
+        let frame = frames.map(|item| item.frame.unwrap()).next().unwrap();
+        let (frame, bbox) = (frame.as_frame(), BBox::new(-40.0, 20.0, 60.0, 50.0));
+        let mut replay = Replay::new(&Params::preset("paper").unwrap(), &frame, 7, bbox).unwrap();
+        let page = replay.page("a", 7, &frame, &frame, None).unwrap();
+        assert!(page.contains("cut around the given box") && page.contains("what it has learned"));
+        assert!(page.contains("Its peak") && page.contains("+0 columns and +0 rows"), "a model knows its own sample");
+        // Two and a half times the box around its centre.
+        assert!(page.contains("<svg viewBox=\"-85 -17.5 "), "the area goes beyond the frame");
+        let mut later = Replay::new(&Params::preset("paper").unwrap(), &frame, 1, bbox).unwrap();
+        let page = later.page("a", 7, &frame, &frame, None).unwrap();
+        assert!(page.contains("cut around the box of frame 6") && !page.contains("what it has learned"));
     }
 
     #[test]
@@ -322,7 +355,7 @@ mod tests {
                 let Some(replay) = &mut replay else {
                     let bbox = scene.info().initial_box(1).unwrap();
                     tracker.init(frame, bbox).unwrap();
-                    replay = Some(Replay::new(&params, &frame, bbox).unwrap());
+                    replay = Some(Replay::new(&params, &frame, 1, bbox).unwrap());
                     continue;
                 };
                 let estimate = tracker.update(frame).unwrap();
@@ -348,7 +381,7 @@ mod tests {
         assert!(code.lines().nth(line_of(code, "pub fn respond(") - 1).unwrap().contains("pub fn respond("));
         let frame = vec![0; 64 * 64];
         let robust =
-            Replay::new(&Params::default(), &Frame::gray(&frame, 64, 64).unwrap(), BBox::new(9.0, 9.0, 20.0, 20.0));
+            Replay::new(&Params::default(), &Frame::gray(&frame, 64, 64).unwrap(), 1, BBox::new(9.0, 9.0, 20.0, 20.0));
         assert!(robust.err().unwrap().to_string().contains("--preset paper"));
     }
 }

@@ -28,7 +28,7 @@ const PLACE_DIGITS: i32 = 7;
 /// times of the frames give it, or 24 per second.
 ///
 /// It fits a labelling page with `<Video name="video" value="$video" framerate="$fps"/>`, `<VideoRectangle name="box"
-/// toName="video"/>` and a label for each class, as in docs/use.md.
+/// toName="video"/>` and a label for each class, as in docs/formats.md.
 pub struct LabelStudio {
     output: Output,
     tracks: Tracks,

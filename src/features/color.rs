@@ -233,7 +233,7 @@ impl HogColors {
     }
 }
 
-/// Whether a lane holds a colour name.
+/// True if a lane holds a colour name.
 #[inline(always)]
 pub(crate) fn is_color(lane: usize) -> bool {
     lane == LANES - 1 || (SIGNED..SIGNED + UNSIGNED).contains(&lane)

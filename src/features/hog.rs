@@ -65,7 +65,7 @@ pub struct Hog {
     norm: Vec<f32>,
     /// `[column]`: partial sums of the texture energies of one row of cells.
     parts: Vec<[[f32; 16]; 4]>,
-    /// Whether unsigned orientations are written.
+    /// True if unsigned orientations are written.
     has_unsigned: bool,
 }
 

@@ -324,7 +324,7 @@ fn cells_mut(map: &mut [f32]) -> &mut [[f32; CHANNELS]] {
     map.as_chunks_mut().0
 }
 
-/// What a step needs to know.
+/// Numbers of one solver step.
 #[derive(Clone, Copy)]
 struct Terms {
     /// Rows and columns.

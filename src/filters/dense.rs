@@ -17,7 +17,7 @@ use crate::kernels::{Kernel, exp_negative};
 use crate::machines::Head;
 use crate::simd::{leveled, tree_sum};
 
-/// What a [`DenseKernel`] is made for.
+/// Sizes and kernel of a [`DenseKernel`].
 #[derive(Clone, Copy, Debug)]
 pub struct DenseSettings {
     /// The kernel.
@@ -198,7 +198,7 @@ impl DenseKernel {
         self.supports.slots()
     }
 
-    /// What [`Kernel`] calls `1 / D`.
+    /// `1 / D` of [`Kernel`].
     pub fn per_feature(&self) -> f32 {
         self.per_feature
     }

@@ -270,8 +270,8 @@ impl KernelCorrelator {
     /// against `x` by that shift. `z`, `x` are transformed maps; `xx` is the energy of `x`, or `None` when `x` is `z`.
     ///
     /// - linear: `k̂ = sum_c ẑ_c ⊙ conj(x̂_c) / D`;
-    /// - polynomial: `k = (F^-1(sum_c ẑ_c ⊙ conj(x̂_c)) / D + a)^b`;
-    /// - Gaussian: `k = exp(-max(0, ‖z‖² + ‖x‖² - 2 F^-1(sum_c ẑ_c ⊙ conj(x̂_c))) / (D sigma²))`,
+    /// - polynomial: `k = (F^-1(sum_c ẑ_c ⊙ conj(x̂_c)) / D + a)^b` (section 6.1);
+    /// - Gaussian: `k = exp(-max(0, ‖z‖² + ‖x‖² - 2 F^-1(sum_c ẑ_c ⊙ conj(x̂_c))) / (D sigma²))` (equation 31),
     ///
     /// where `D` is the number of feature values.
     #[allow(clippy::too_many_arguments)]

@@ -52,7 +52,7 @@ impl Head {
         self.linear().alpha.len()
     }
 
-    /// Whether the head has no training samples.
+    /// True if the head has no training samples.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -185,7 +185,7 @@ impl Head {
     }
 }
 
-/// Whether `cross` is a finite matrix of kernel values with `n` training samples.
+/// True if `cross` is a finite matrix of kernel values with `n` training samples.
 pub(crate) fn check_cross(cross: &ArrayView2<f64>, n: usize) -> Result<()> {
     if cross.ncols() != n {
         let reason = format!("there are {} kernel values per sample, the machine was fitted to {n}", cross.ncols());
@@ -197,7 +197,7 @@ pub(crate) fn check_cross(cross: &ArrayView2<f64>, n: usize) -> Result<()> {
     Ok(())
 }
 
-/// Whether there are as many kernel values of samples with themselves as samples.
+/// True if there are as many kernel values of samples with themselves as samples.
 fn check_count(own: usize, count: usize) -> Result<()> {
     if own == count {
         return Ok(());
@@ -206,7 +206,7 @@ fn check_count(own: usize, count: usize) -> Result<()> {
     Err(Error::Samples { reason })
 }
 
-/// Whether `own` are finite kernel values of `count` samples with themselves.
+/// True if `own` are finite kernel values of `count` samples with themselves.
 pub(crate) fn check_own<'a>(own: impl ExactSizeIterator<Item = &'a f64>, count: usize) -> Result<()> {
     check_count(own.len(), count)?;
     match own.enumerate().find(|(_, value)| !value.is_finite()) {

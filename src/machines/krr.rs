@@ -1,8 +1,8 @@
 //! Kernel ridge regression: the representer theorem at its plainest.
 //!
 //! Minimises `Σ wᵢ (f(xᵢ) - yᵢ)² + λ ‖h‖²` over `f = h + b`. The minimiser is an expansion over the
-//! samples with `(K + λ W⁻¹) α = y - b 1` and, where there is a constant, `1ᵀα = 0`. KCF is the same regression
-//! on all cyclic shifts of one patch.
+//! samples with `(K + λ W⁻¹) α = y - b 1` and, where there is a constant, `1ᵀα = 0`. With equal weights and no constant
+//! this is equation 16 of Henriques et al. (TPAMI 2015); KCF is the same regression on all cyclic shifts of one patch.
 
 use nalgebra::DVector;
 

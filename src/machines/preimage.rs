@@ -11,7 +11,7 @@ use crate::cancel;
 use crate::error::Result;
 use crate::kernels::{Kernel, cross_gram};
 
-/// How many steps are taken at most.
+/// Most steps of the iteration.
 const MAX_STEPS: usize = 200;
 
 /// A step shorter than this share of the sample's length ends the iteration.

@@ -48,7 +48,7 @@ macro_rules! machines {
                 match self { $(Self::$kind => $name,)* }
             }
 
-            /// Whether it tells the target from the background well enough to watch another search.
+            /// True if the machine separates target and background well enough to be a guard.
             pub const fn guards(self) -> bool {
                 match self { $(Self::$kind => $guards,)* }
             }
@@ -86,7 +86,7 @@ machines! {
 }
 
 impl MachineKind {
-    /// Those that may watch another search.
+    /// The machines that can be guards.
     pub fn all_guards() -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(|kind| kind.guards())
     }

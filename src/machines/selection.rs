@@ -20,7 +20,7 @@ pub struct Candidate {
     pub machine: MachineParams,
 }
 
-/// How a candidate did.
+/// Score of a candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scored {
     /// The candidate.

@@ -95,7 +95,7 @@ impl Row {
     }
 }
 
-/// Whether all numbers of a box are within a million pixels.
+/// True if all numbers of a box are within a million pixels.
 #[cfg(feature = "cli")]
 pub(crate) fn is_within_reach(bbox: &BBox) -> bool {
     <[f64; 4]>::from(*bbox).iter().all(|number| number.abs() <= MAX_PIXELS)
@@ -211,7 +211,7 @@ impl Annotations {
         self.rows.iter().map(Row::bbox).collect()
     }
 
-    /// Whether any row holds a box.
+    /// True if any row holds a box.
     pub fn has_boxes(&self) -> bool {
         self.rows.iter().any(|row| row.bbox().is_some())
     }

@@ -56,7 +56,7 @@ const OTHER_EXTENSIONS: [&str; 9] = ["avif", "dng", "exr", "gif", "heic", "heif"
 /// The index of the files that a run has put into a folder, one a line. The next run replaces only these.
 pub(crate) const INDEX: &str = ".kcf-files";
 
-/// What a folder holds.
+/// Content of a folder.
 pub(crate) struct Listing {
     /// Images in natural order: 1, 2, 10.
     pub images: Vec<PathBuf>,
@@ -315,12 +315,12 @@ fn jpeg(bytes: &[u8], demand: Demand) -> Result<Decoded, String> {
     }
 }
 
-/// What the decoder does not tell about a JPEG.
+/// Properties of a JPEG that the decoder does not report.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct JpegMarkers {
     /// Sampling factors of each component: 16 times the horizontal one plus the vertical one.
     sampling: Vec<u8>,
-    /// Whether an end marker follows the first scan. Compressed data cannot contain that marker by chance.
+    /// True if an end marker follows the first scan. Compressed data cannot contain that marker by chance.
     ended: bool,
 }
 
@@ -350,7 +350,7 @@ impl JpegMarkers {
         markers
     }
 
-    /// Whether `zune-jpeg` decodes the luma correctly without the chroma: for 4:4:4, 4:2:2 and 4:2:0, but not for
+    /// True if `zune-jpeg` decodes the luma correctly without the chroma: for 4:4:4, 4:2:2 and 4:2:0, but not for
     /// progressive 4:4:0.
     fn luma_alone_is_right(&self) -> bool {
         matches!(self.sampling[..], [0x11 | 0x21 | 0x22, 0x11, 0x11])
@@ -424,7 +424,7 @@ pub(super) fn check_size(width: usize, height: usize) -> Result<(), String> {
     }
 }
 
-/// Whether an image is an animation.
+/// True if an image is an animation.
 pub(super) fn is_animated(bytes: &[u8], format: ImageFormat) -> bool {
     let animated = guarded(|| {
         Ok(match format {

@@ -18,10 +18,10 @@ use crate::error::{Error, Result};
 /// Number of bytes that identify the format of a file.
 const FIRST_BYTES: u64 = 64;
 
-/// How often a wait checks for cancellation.
+/// Interval at which a wait checks for cancellation.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Where the truth of a folder of images comes from.
+/// Source of the truth of a folder of images.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Truth {
     /// The file beside the images, if there is one.
@@ -33,13 +33,13 @@ pub enum Truth {
     Ignore,
 }
 
-/// How to open a source.
+/// Options for opening a source.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
     /// Target of the truth: the `N` of `groundtruth_rect.N.txt`, or a target in a MOT file. The default is the first
     /// with a box.
     pub target: Option<u32>,
-    /// Where the truth comes from.
+    /// Source of the truth.
     pub truth: Truth,
     /// Continues over damaged parts of a video with what ffmpeg makes of them; otherwise the first damage is an error.
     pub lenient: bool,
@@ -141,7 +141,7 @@ pub(crate) fn local(given: &Path) -> &Path {
     }
 }
 
-/// Whether a path is that of a named pipe.
+/// True if the path is a named pipe.
 pub(crate) fn is_pipe(path: &Path) -> bool {
     #[cfg(unix)]
     return std::fs::metadata(path).is_ok_and(|file| std::os::unix::fs::FileTypeExt::is_fifo(&file.file_type()));

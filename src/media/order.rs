@@ -31,7 +31,7 @@ fn runs(stem: &str) -> Vec<&str> {
     runs
 }
 
-/// Whether the run at `at` is followed by a point and digits; two points, as in a date, are no fraction.
+/// True if the run at `at` is followed by a point and digits; two points, as in a date, are no fraction.
 fn has_fraction(runs: &[&str], at: usize) -> bool {
     let is_point = |place: Option<usize>| place.and_then(|place| runs.get(place)) == Some(&".");
     runs[at].starts_with(|c: char| c.is_ascii_digit())

@@ -117,7 +117,7 @@ impl Source for Sequence {
     }
 }
 
-/// What the folder of the images holds, and that folder.
+/// The folder of the images, and its content.
 fn images_of(given: &Path) -> Result<(PathBuf, Listing)> {
     let listing = list(given)?;
     for folder in IMAGE_FOLDERS.map(|name| given.join(name)).into_iter().filter(|folder| folder.is_dir()) {

@@ -167,7 +167,7 @@ impl Info {
         (1..).zip(self.images.iter().cloned()).filter(|(position, _)| span.contains(*position)).collect()
     }
 
-    /// Whether `path` is an input, or would be read as one when the source is opened again.
+    /// True if `path` is an input, or would be read as one when the source is opened again.
     #[cfg(feature = "cli")]
     pub(crate) fn reads(&self, path: &Path) -> bool {
         use crate::atomic_file::real;
@@ -268,7 +268,7 @@ impl Span {
         self.last.map(|last| last.checked_sub(self.first).map_or(0, |more| more.saturating_add(1)))
     }
 
-    /// Whether `position` is one of them.
+    /// True if `position` is one of them.
     pub fn contains(&self, position: usize) -> bool {
         position >= self.first && self.last.is_none_or(|last| position <= last)
     }
@@ -422,7 +422,7 @@ pub(crate) struct Latest {
 struct Slot {
     first: Option<Item>,
     newest: Option<Item>,
-    /// Whether there was a first frame.
+    /// True if there was a first frame.
     begun: bool,
     /// Position of the newest frame so far.
     position: usize,

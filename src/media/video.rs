@@ -22,7 +22,7 @@ use crate::frame::{Channels, FrameBuf, PixelFormat};
 /// Time step in seconds that ffmpeg takes for an error in a file. A long pause is not an error.
 const MAX_PAUSE: &str = "1000000000";
 
-/// How long a frame that has come waits for its log.
+/// Longest wait of a decoded frame for its log line.
 const LOG_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Frames that are decoded sooner than a keyframe is sought.
@@ -61,7 +61,7 @@ const FORMATS: &str = "apng,asf,av1,avi,avs2,avs3,cavsvideo,dhav,dirac,dnxhd,dv,
                        ipu,ivf,jpeg_pipe,kux,live_flv,lxf,m4v,matroska,mjpeg,mov,mpeg,mpegts,mpegtsraw,mpegvideo,mpjpeg,mtv,mxf,\
                        nsv,nut,obu,ogg,png_pipe,r3d,rm,roq,ser,swf,vc1,vc1test,wtv,y4m,yuv4mpegpipe";
 
-/// What an address may use besides its own protocol. Files of this machine are not among it.
+/// Protocols that an address may use besides its own. Local files are not among them.
 const PROTOCOLS: &str = "crypto,data,ftp,gopher,gophers,hls,http,httpproxy,https,mmsh,mmst,rist,rtmp,rtmpe,rtmps,rtmpt,\
                          rtmpte,rtmpts,rtp,sctp,sftp,srt,srtp,tcp,tls,udp,udplite";
 
@@ -296,7 +296,7 @@ impl Video {
         Ok(Frames { video, process, logs, out: Some(out), form, span, demand, sought, begun: 0, read: 0, newest: None })
     }
 
-    /// Whether logged errors are errors.
+    /// True if a logged error ends the run.
     fn is_strict(&self) -> bool {
         !self.lenient && !self.info.live
     }
@@ -322,7 +322,7 @@ impl Source for Video {
     }
 }
 
-/// What ffmpeg reads.
+/// Input of ffmpeg.
 #[derive(Clone, Debug)]
 struct Input {
     path: PathBuf,
@@ -398,7 +398,7 @@ impl Input {
     }
 }
 
-/// Whether a word is an address such as `rtsp://…`.
+/// True if a word is an address such as `rtsp://…`.
 fn is_address(text: &str) -> bool {
     text.split_once("://").is_some_and(|(scheme, rest)| {
         !rest.is_empty() && !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
@@ -417,7 +417,7 @@ pub(crate) fn without_user(text: &str) -> String {
     }
 }
 
-/// What ffprobe knows of the first video of a file.
+/// Properties of the first video of a file, by ffprobe.
 #[derive(Clone, Debug, PartialEq)]
 struct Probe {
     /// Width and height as shown.
@@ -438,11 +438,11 @@ struct Probe {
     aspect: Option<(u32, u32)>,
     /// Seconds from the start of the file to the first frame.
     start: f64,
-    /// Whether the metadata asks for a rotation other than by 180 degrees.
+    /// True if the metadata asks for a rotation other than by 180 degrees.
     rotated: bool,
     /// Bits of a gray sample; 8 of other pixels.
     depth: u32,
-    /// Whether it is an MPEG transport stream.
+    /// True if it is an MPEG transport stream.
     is_transport: bool,
     /// Version of ffmpeg.
     version: Option<(u32, u32)>,
@@ -556,7 +556,7 @@ impl Probe {
     }
 }
 
-/// What ffprobe prints of the video in `input`.
+/// Output of ffprobe for the video in `input`.
 fn ffprobe(input: &Input, limits: Limits, arguments: &[&str]) -> Result<String> {
     let mut command = ffmpeg::command("ffprobe");
     command.args(["-v", "level+error", "-select_streams", &input.select]).args(arguments).args(input.arguments());
@@ -574,7 +574,7 @@ fn first_levels(input: &Input, probe: &Probe, limits: Limits) -> Result<(u16, u1
     Ok(range(samples.iter().map(|sample| u16::from_le_bytes(*sample))))
 }
 
-/// What a command on `input` writes.
+/// Output of a command that reads `input`.
 fn output(input: &Input, command: Command, limits: Limits) -> Result<Vec<u8>> {
     let cancel = limits.cancel.clone();
     let (mut process, mut out) = FfmpegProcess::start(command, &input.shown(), limits, |_| false)?;
@@ -595,7 +595,7 @@ pub(super) fn ratio(text: &str, bar: char) -> Option<f64> {
 /// An entry of the filter `showinfo` in the log: the number, time and size of a frame, and whether it is a keyframe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct FrameLog {
-    /// From 0, since the filters began.
+    /// Number of the frame since the filters began, from 0.
     number: Option<usize>,
     time: Option<Time>,
     size: Option<(usize, usize)>,
@@ -719,7 +719,7 @@ struct Frames {
     form: Form,
     span: Span,
     demand: Demand,
-    /// Whether decoding began by a seek.
+    /// True if decoding began with a seek.
     sought: bool,
     /// Frames up to the keyframe that was found by the seek; 0 before that, and without a seek.
     begun: usize,
@@ -750,7 +750,7 @@ impl Frames {
         false
     }
 
-    /// Whether what comes after a seek is the frame at `position`, as far as its log tells.
+    /// True if the log confirms that the first frame after a seek is the one at `position`.
     fn is_at(&self, position: usize, log: Option<FrameLog>) -> bool {
         let known = lock(&self.video.index).get(position - 1).copied();
         known.zip(log).is_some_and(|(known, log)| log.time == Some(known.time) && log.key >= known.key)

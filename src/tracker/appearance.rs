@@ -1,4 +1,4 @@
-//! Whether what is followed looks like what was given: kernel ridge regression over windows of the aligned view.
+//! Appearance: compares the followed target with the given one: kernel ridge regression over windows of the aligned view.
 //!
 //! A filter that has learned the background answers it as well as it answered the target, so none of its signals can
 //! deny the place. The samples here are anchored to the first frames. A later frame is added only where the machine

@@ -86,7 +86,7 @@ pub(super) struct ProductCalibration {
     pub product: (f64, f64),
 }
 
-/// Of the background-aware filter: weights of the slow filter's response and of the logarithm of the peak-to-sidelobe
+/// Calibration of the background-aware filter: weights of the slow filter's response and of the logarithm of the peak-to-sidelobe
 /// ratio, and the constant; then those of the appearance score: fitted to sequences of four groups, as
 /// `scripts/calibration.py` fits them. The log-odds of the product are raised by a constant, because both doubt in the same
 /// frames.

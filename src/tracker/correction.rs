@@ -1,4 +1,4 @@
-//! What boxes from elsewhere say of a target's place and size, beside the model, which they do not change.
+//! Corrections of a target's place and size by boxes from outside. They do not change the model.
 //!
 //! A filter finds the target where it has learned it: a box that is moved for one frame comes back in the next. A
 //! correction is therefore a shift and a growth that stay, relative to the box that the model finds, and their variance
@@ -13,15 +13,15 @@ const GIVEN: f64 = 0.05;
 const SURE: f64 = 0.01;
 const UNSURE: f64 = 0.1;
 
-/// Of a tracker without a confidence.
+/// Stands in for the confidence of a tracker that has none.
 const USUAL_CONFIDENCE: f32 = 0.7;
 
 /// The shift and the growth of the box of the last estimate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Correction {
-    /// What the model has found.
+    /// The box of the model.
     last: Option<Estimate>,
-    /// Of the centre, in shares of width and height.
+    /// Offset of the centre, in shares of width and height.
     shift: [f64; 2],
     /// Logarithms of the ratios of width and height.
     growth: [f64; 2],
@@ -67,7 +67,7 @@ impl Correction {
         Estimate { bbox, polygon: found.polygon.map(turned), ..found }
     }
 
-    /// Whether the target is lost, or does not touch this box.
+    /// True if the target is lost, or does not touch this box.
     pub fn is_elsewhere(&self, bbox: BBox) -> bool {
         self.estimate().is_none_or(|found| found.state == State::Lost || found.bbox.overlap(&bbox) <= 0.0)
     }

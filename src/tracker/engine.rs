@@ -22,7 +22,7 @@ use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 
-/// What a tracker says of one frame.
+/// Result of a tracker for one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// Where the target is, or was last seen.
@@ -33,7 +33,7 @@ pub struct Estimate {
     pub polygon: Option<[f64; 8]>,
     /// The state of the target in this frame.
     pub state: State,
-    /// What speaks for the box.
+    /// The signals behind the box.
     pub evidence: Evidence,
 }
 
@@ -167,11 +167,11 @@ struct Engine {
     localizer: Box<dyn Localizer>,
     guard: Option<Guard>,
     lifecycle: Lifecycle,
-    /// Of a target that is searched for when it is lost.
+    /// Present if a lost target is searched for.
     away: Option<Away>,
 }
 
-/// What finds a lost target again.
+/// Finds a lost target again.
 #[derive(Clone, Debug)]
 struct Away {
     scene: SceneCut,
@@ -336,7 +336,7 @@ impl Engine {
     }
 }
 
-/// What a lifecycle sees of a place.
+/// The signals of a place, for the lifecycle.
 fn signals(located: &Located, another_scene: bool) -> Signals {
     let Located { evidence, probability, likeness, seen, .. } = *located;
     let probability = probability.filter(|_| seen).unwrap_or(0.0);

@@ -100,10 +100,10 @@ pub(super) enum Phase {
     Lost { cause: Cause },
 }
 
-/// What a localizer says of the frame, in numbers.
+/// Signals of a localizer for one frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signals {
-    /// Whether there was anything to see.
+    /// True if the search area has texture.
     pub seen: bool,
     /// The calibrated probability that the box overlaps the target by more than half, of this frame alone.
     pub probability: f64,
@@ -113,13 +113,13 @@ pub(super) struct Signals {
     pub long_term: Option<f32>,
     /// Decision of a kernel machine; `None` of a localizer without one.
     pub decision: Option<f32>,
-    /// What a verifier says of the place.
+    /// Answer of the verifier about the place.
     pub likeness: Likeness,
     /// Whether the frame shows another scene than the one in which the target was followed.
     pub another_scene: bool,
 }
 
-/// What one stage of a frame says.
+/// Input of one stage of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Observation {
     /// The localizer looked around the last box.
@@ -145,16 +145,16 @@ pub(super) enum Place {
     Guess,
 }
 
-/// What is to be done after an observation.
+/// Decision after an observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Decision {
     pub state: State,
     pub place: Place,
     /// How the frame is learned; `None` for not at all.
     pub update: Option<Update>,
-    /// Whether the models and the place of the last certain frame come back.
+    /// True if the models and the place of the last certain frame are restored.
     pub restore: bool,
-    /// Whether the target is searched for in the rest of the frame.
+    /// True if the rest of the frame is searched for the target.
     pub redetect: bool,
 }
 
@@ -170,7 +170,7 @@ impl Decision {
     }
 }
 
-/// What the states of a tracker are made of.
+/// Rules that make the states of a tracker.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rules {
     /// The calibrated probability, with the frames before.
@@ -207,7 +207,7 @@ fn by_threshold(seen: bool, lost: bool, uncertain: bool) -> Decision {
     }
 }
 
-/// What the signals of a target usually are.
+/// Running means of the signals of a target.
 #[derive(Clone, Copy, Debug, Default)]
 struct Usual {
     /// Running mean of the log-odds of the frames' own probabilities; `None` before the first.
@@ -243,7 +243,7 @@ pub(super) struct Lifecycle {
 }
 
 impl Lifecycle {
-    /// Of a target that was just given. A guard loses it after `max_doubts` doubtful frames in a row.
+    /// Lifecycle of a new target. A guard loses it after `max_doubts` doubtful frames in a row.
     pub fn new(rules: Rules, max_doubts: usize) -> Self {
         Self {
             rules,
@@ -258,7 +258,7 @@ impl Lifecycle {
         }
     }
 
-    /// What is to be done after this observation.
+    /// Decides what to do after this observation.
     pub fn step(&mut self, observation: &Observation) -> Decision {
         let decision = match (observation, self.rules) {
             (Observation::Located(signals), Rules::Confidence(params)) => self.by_confidence(signals, &params),

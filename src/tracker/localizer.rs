@@ -1,4 +1,4 @@
-//! What finds a target around its last pose: a correlation filter, a background-aware filter, a machine over real windows,
+//! Localizers find a target around its last pose: a correlation filter, a background-aware filter, a machine over real windows,
 //! a network, or two of them together.
 
 use serde::Serialize;
@@ -113,7 +113,7 @@ pub struct Evidence {
     pub refit_kept: bool,
 }
 
-/// What a verifier says of a place.
+/// Answer of a verifier about a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Likeness {
     /// There is no verifier, or it cannot judge this frame.
@@ -126,7 +126,7 @@ pub(super) enum Likeness {
     Certain,
 }
 
-/// What a localizer says of one frame.
+/// Result of a localizer for one frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Located {
     /// Where the target is most likely; where it was looked for if there was nothing to see.
@@ -148,7 +148,7 @@ impl Located {
     }
 }
 
-/// What of a pose is located.
+/// Parts of a pose that a localizer estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
     /// Place, size and angle, as from one frame to the next.

@@ -47,13 +47,13 @@ use crate::error::Result;
 #[cfg(feature = "files")]
 const MIN_SIDE: f64 = 6.0;
 
-/// Whether a target of this box is too small to be seen.
+/// True if a target in this box is too small to follow.
 #[cfg(feature = "files")]
 pub(crate) fn is_too_small(bbox: &BBox) -> bool {
     bbox.w.min(bbox.h) < MIN_SIDE
 }
 
-/// What to say of a box of such a target, behind the words for the box.
+/// Warning about such a box, to follow the words for the box.
 #[cfg(feature = "cli")]
 pub fn too_small(bbox: &BBox) -> Option<String> {
     let BBox { w, h, .. } = bbox;

@@ -87,7 +87,7 @@ impl Params {
         Self { guard: Some(guard), ..self }
     }
 
-    /// What the features need of a frame.
+    /// Channels of a frame that the features read.
     pub fn channels(&self) -> Channels {
         match &self.search {
             SearchParams::Background(_) | SearchParams::Siamese(_) | SearchParams::Expert(_) => Channels::Color,
@@ -206,7 +206,7 @@ impl Params {
         document
     }
 
-    /// Whether every value is in its range and goes with the others.
+    /// Checks that every value is in its range and fits the others.
     ///
     /// # Errors
     /// [`Error::Setting`] with the path of the first value that does not.

@@ -13,7 +13,7 @@ pub(super) const MAX_SCALE: f64 = 1.25;
 const FRAMES_IN_ANOTHER_SCENE: usize = 5;
 const PSR_IN_ANOTHER_SCENE: f32 = 18.0;
 
-/// What a place far from the last one must show.
+/// Criteria that a place far from the last one must meet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RedetectionCriteria {
     /// Least calibrated probability.
@@ -27,7 +27,7 @@ pub(super) struct RedetectionCriteria {
 }
 
 impl RedetectionCriteria {
-    /// Those of a localizer with these settings; `None` of one whose target is never searched for.
+    /// The criteria of a localizer with these settings; `None` if it never searches for a lost target.
     pub fn of(search: &SearchParams) -> Option<Self> {
         let of = |confidence: &ConfidenceParams, appearance: f64, frames: usize| Self {
             probability: confidence.redetected_from,
@@ -48,7 +48,7 @@ impl RedetectionCriteria {
     }
 }
 
-/// What is known of the target while it is searched for.
+/// State of the search for a lost target.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     /// Where the box is.
@@ -64,7 +64,7 @@ pub(super) struct Wanted {
 pub(super) struct Redetection {
     pub criteria: RedetectionCriteria,
     scan: TileScan,
-    /// Where the target was accepted last, and in how many frames in a row.
+    /// The last accepted place, and the number of frames in a row that accepted it.
     candidate: Option<(Pose, usize)>,
 }
 
@@ -130,7 +130,7 @@ impl Redetection {
         best
     }
 
-    /// Whether a place far from the last one shows the target.
+    /// True if a place far from the last one meets the criteria.
     fn accepts(&self, there: &Located, wanted: &Wanted) -> bool {
         let evidence = &there.evidence;
         there.seen
@@ -146,7 +146,7 @@ impl Redetection {
 pub(super) struct TileScan {
     /// The tile that was visited last.
     last: usize,
-    /// How often all tiles were visited.
+    /// Number of complete passes over all tiles.
     pub passes: usize,
 }
 

@@ -89,7 +89,7 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// Of no response at all.
+    /// An empty response.
     pub const NONE: Self = Self { row: 0, col: 0, value: f32::NAN, psr: 0.0, apce: 0.0 };
 
     /// Finds the peak of `response`, of `size` (rows, columns), the first maximum in *column-major* order as the

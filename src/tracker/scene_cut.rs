@@ -1,4 +1,4 @@
-//! Whether a frame shows another scene than the one in which the target was followed last.
+//! Scene cuts: compares a frame with the last frame in which the target was followed.
 
 use super::lifecycle::{Cause, Phase};
 use crate::frame::Frame;
@@ -40,7 +40,7 @@ impl SceneThumbnail {
         thumbnail
     }
 
-    /// Whether both show different scenes. A blank frame shows none.
+    /// True if the two frames show different scenes. A blank frame shows no scene.
     fn is_cut_from(&self, before: &Self) -> bool {
         let detail = |view: &Self, i: usize| view.points[i] - view.points[i - 1];
         !self.has_colors_of(before)
@@ -48,7 +48,7 @@ impl SceneThumbnail {
             && self.correlates_below(before, MIN_DETAIL, detail)
     }
 
-    /// Whether both show the same scene.
+    /// True if the two frames show the same scene.
     fn is_same_as(&self, before: &Self) -> bool {
         self.has_colors_of(before) && !self.correlates_below(before, MIN_CORRELATION, |view, i| view.points[i])
     }
@@ -71,7 +71,7 @@ pub(super) struct SceneCut {
 }
 
 impl SceneCut {
-    /// Of the frame in which the target was given.
+    /// Starts with the frame in which the target was given.
     pub fn new(frame: &Frame<'_>) -> Self {
         let now = SceneThumbnail::of(frame);
         Self { followed: now, now }

@@ -13,12 +13,12 @@ use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
 
-/// What is compared: a place of a frame.
+/// The view that is compared: a place of a frame.
 #[derive(Clone, Copy)]
 pub(super) struct Sample<'a> {
     pub frame: &'a Frame<'a>,
     pub pose: Pose,
-    /// What a localizer has cut around the place.
+    /// The area that a localizer has cut around the place.
     pub view: Option<ViewFeatures<'a>>,
 }
 
@@ -54,13 +54,13 @@ pub(super) struct Guard {
     scan: TileScan,
 }
 
-/// What a guard says of one frame.
+/// Result of a guard for one frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Verdict {
     /// The decision: at the place that was asked for, or at the one that was found instead. `None` where there was
     /// nothing to see.
     pub decision: Option<f32>,
-    /// Where the target is instead.
+    /// The place to move the target to.
     pub found: Option<Pose>,
     pub learned: Learned,
 }

@@ -13,6 +13,7 @@ mod schema;
 mod bad_input;
 mod detections;
 mod detectors;
+mod documents;
 mod endings;
 mod eval;
 mod eval_data;

@@ -1,12 +1,10 @@
-//! Help, usage errors, settings, and the recipes of docs/use.md.
+//! Help, usage errors and settings.
 
 use std::fs;
-use std::process::Command;
 
 use predicates::prelude::*;
 use predicates::str::contains;
 
-use crate::ffmpeg::ffmpeg;
 use crate::helper::{place, run};
 
 #[test]
@@ -88,6 +86,23 @@ fn errors_of_settings_name_the_setting_and_write_nothing() {
 }
 
 #[test]
+fn words_of_the_paper_are_answered_with_their_paths() {
+    for (line, path) in [
+        ("x --lambda 1", "with --preset paper --set search.filter.lambda=VALUE"),
+        ("x --padding 2", "--set search.background.padding=VALUE"),
+        ("x --sigma 1", "--set search.filter.kernel.gaussian.sigma=VALUE, with --preset paper"),
+        ("x --kernel linear", "--set search.filter.kernel=VALUE, with --preset paper"),
+        ("x -p paper --lambda 1", "tip: a setting is given by its path: --set search.filter.lambda=VALUE\n"),
+        ("x --set output-sigma=1", "did you mean search.background.output-sigma; with --preset paper"),
+        ("x --set sigma=1", "did you mean search.filter.kernel.gaussian.sigma, with --preset paper?"),
+        ("x -p paper --set sigma=1", "did you mean search.filter.kernel.gaussian.sigma?"),
+        ("explain x --frame 2 --eta 1", "unexpected argument"),
+    ] {
+        run(line.split(' ')).assert().code(2).stderr(contains(path));
+    }
+}
+
+#[test]
 fn settings_reach_the_tracker() {
     let place = place(3);
     for (line, values) in [
@@ -120,64 +135,5 @@ fn settings_reach_the_tracker() {
         fs::write(place.path("my.toml"), &printed.get_output().stdout).unwrap();
         place.run("--config @my.toml --json @b.json").assert().success();
         assert_eq!(place.json("b.json")["parameters"], document["parameters"], "{line}");
-    }
-}
-
-/// What `view clip.mp4 --session work.json` keeps: a target that was corrected in frame 4.
-const SESSION: &str = r#"{"schema":"kcf-track/3","version":"0.1.0","source":{"path":"clip.mp4","start":1,"end":5,
-"frames":5,"rate":25.0,"width":320,"height":240},"parameters":{},"targets":[{"id":1,"name":"Anna","class":"person",
-"given":[{"frame":1,"bbox":[97,113,34,81]},{"frame":4,"bbox":[99,114,34,80]}]}],"frames":[],"summary":{}}"#;
-
-/// Runs each shell line of docs/use.md that needs no camera, no network and no browser.
-#[test]
-fn recipes_run() {
-    let place = place(6);
-    let folder = place.path("");
-    if !ffmpeg(&folder, "-f lavfi -i testsrc2=size=320x240:rate=25:duration=0.2 clip.mp4") {
-        return;
-    }
-    let sequence = |name: &str, frames: usize, truths: &[&str]| {
-        let images = folder.join(name).join("img");
-        fs::create_dir_all(&images).unwrap();
-        for n in 1..=frames {
-            std::os::unix::fs::symlink(place.frame(1 + (n - 1) % 6), images.join(format!("{n:04}.png"))).unwrap();
-        }
-        for truth in truths {
-            fs::copy(place.seq().join("groundtruth_rect.txt"), folder.join(name).join(truth)).unwrap();
-        }
-    };
-    sequence("DIR", 6, &["groundtruth_rect.txt"]);
-    sequence("SRC", 121, &["groundtruth_rect.txt"]);
-    sequence("Jogging", 6, &["groundtruth_rect.1.txt", "groundtruth_rect.2.txt"]);
-    sequence("OTB/Car", 6, &["groundtruth_rect.txt"]);
-    fs::create_dir(folder.join("published")).unwrap();
-    fs::copy(place.seq().join("groundtruth_rect.txt"), folder.join("published/Car.txt")).unwrap();
-    fs::write(folder.join("targets.csv"), "id,frame,x,y,w,h\n1,1,40,30,24,32\n2,3,100,60,30,24\n").unwrap();
-    fs::write(folder.join("work.json"), SESSION).unwrap();
-    fs::write(folder.join("det.txt"), "1,-1,98,114,34,81,0.9\n4,-1,98,114,34,81,0.9\n").unwrap();
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_kcf-track"));
-    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
-
-    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/use.md")).unwrap();
-    let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let mut count = 0;
-    for line in blocks.flat_map(str::lines) {
-        if ["/dev/video", "rtsp:", "--pick", " view "].iter().any(|word| line.contains(word)) {
-            continue;
-        }
-        // The frames here are smaller than those of the recipes.
-        let line = line.replace("DIR --init 197,213,34,81", "DIR --init 40,30,24,32");
-        let line = line.replace("197,213,34,81", "97,113,34,81").replace("URL", "clip.mp4");
-        let line = line.replace("SRDCF=DIR", "SRDCF=published").replace("synth ", "synth --frames 2 ");
-        let done = Command::new("sh").args(["-c", &line]).current_dir(&folder).env("PATH", &path).output().unwrap();
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success() && !said.contains("error"), "{line}: {said}");
-        count += 1;
-    }
-    assert!(count >= 10, "{count} recipes");
-    let outputs = "boxes.json boxes.csv boxes.txt my.toml report/report.html hard/scene.json dataset/data.yaml \
-                   dataset/images/000005.jpg pictures/000001.jpg step.html safe.mp4 near.mp4";
-    for output in outputs.split_whitespace() {
-        assert!(folder.join(output).is_file(), "{output}");
     }
 }
