@@ -11,7 +11,8 @@
 //! A verifier, the [appearance](Appearance), compares the place found with what was given. Its score enters the
 //! probability. Where it denies the target, the filter follows slowly.
 //!
-//! All learn there; the filter from the present spectrum where the target has hardly moved.
+//! All models learn at the place found. Where the target has hardly moved, the filter learns from the spectrum of the
+//! detection.
 
 use ndarray::ArrayView2;
 
@@ -47,9 +48,9 @@ const CORE: f64 = 0.8;
 const CERTAIN: f64 = 0.9;
 /// Frames between copies of the models.
 const SAVE_INTERVAL: usize = 10;
-/// A target is at rest while the running mean of its motion is below so many cells: its centre stays unless it moves by
-/// twice as much. The response does not peak exactly where the filter has learned, so the box would drift: by a twentieth
-/// of its size in a minute.
+/// A target is at rest while its mean motion is below this number of cells. Its centre then ignores motions below twice
+/// the number: the response does not peak exactly where the filter has learned, and the box would drift by a twentieth of
+/// its size in a minute.
 const REST: f64 = 0.03;
 /// Rate of the running mean.
 const MOTION_RATE: f64 = 0.05;
@@ -308,7 +309,7 @@ impl BackgroundLocalizer {
         if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
             color.learn(&self.view, center, zoom);
         }
-        // Rarer learning has a higher rate, but at rest, where size and angle hardly change.
+        // Where only every n-th frame is learned, the rate is n times higher. Rest does not raise the rate.
         let times = if self.is_warming_up() { 1.0 } else { self.params.interval as f64 };
         let is_found = self.found.is_some_and(|(r, c)| (r - shift.0).abs().max((c - shift.1).abs()) < 1e-9);
         if let Some(scale) = &mut self.scale {
