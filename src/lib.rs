@@ -113,6 +113,8 @@ pub mod machines;
 pub mod media;
 #[cfg(feature = "cli")]
 pub mod models;
+#[cfg(feature = "neural")]
+mod network;
 #[cfg(feature = "files")]
 mod pipe;
 pub mod run;

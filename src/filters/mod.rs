@@ -4,12 +4,14 @@
 //! primal, keeps to the target and takes every shift of the search area for background. A
 //! [`WindowDetector`](windows::WindowDetector) learns real windows: a [`bank`] remembers them, a machine is fitted to
 //! it, the [`dense`] engine scores all windows of a search map.
+//! `scale_rotation` finds size and angle by 1-D filters.
 
 pub mod background;
 pub mod bank;
 pub(crate) mod correlation_1d;
 pub mod dense;
 pub mod kcf;
+pub(crate) mod scale_rotation;
 pub mod windows;
 
 #[cfg(test)]

@@ -11,7 +11,8 @@
 //! A verifier, the [appearance](Appearance), compares the place found with what was given. Its score enters the
 //! probability. Where it denies the target, the filter follows slowly.
 //!
-//! All learn there; the filter from the present spectrum where the target has hardly moved.
+//! All models learn at the place found. Where the target has hardly moved, the filter learns from the spectrum of the
+//! detection.
 
 use ndarray::ArrayView2;
 
@@ -21,7 +22,7 @@ use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, 
 use super::params::{BackgroundParams, IdentityMachineParams, IdentityParams, RotationParams, ScaleParams};
 use super::redetection::MAX_SCALE;
 use super::response::{Peak, between_cells};
-use super::scale_rotation::{GrayPatch, RotationFilter, ScaleFilter, limits};
+use super::scale_localizer::limits;
 use super::verifier::{Sample, Verifier, ViewFeatures};
 use super::{ResponseLayout, ResponseMap};
 use crate::bbox::BBox;
@@ -30,8 +31,8 @@ use crate::features::color::{Area, BoxMean, ColorHistogram, HogColors, gray_and_
 use crate::features::hog::LANES;
 use crate::features::{gaussian_labels, half_sample_hann};
 use crate::filters::background::BackgroundAware;
-use crate::frame::{Channels, Frame, PixelFormat};
-use crate::frame::{Region, Resampler};
+use crate::filters::scale_rotation::{GrayPatch, RotationFilter, ScaleFilter};
+use crate::frame::{Channels, Frame, PixelFormat, Region, Resampler};
 
 /// Sides of the search area in cells: numbers that transform fast.
 const SIDES: [usize; 9] = [36, 40, 48, 50, 54, 60, 64, 72, 80];
@@ -47,9 +48,9 @@ const CORE: f64 = 0.8;
 const CERTAIN: f64 = 0.9;
 /// Frames between copies of the models.
 const SAVE_INTERVAL: usize = 10;
-/// A target is at rest while the running mean of its motion is below so many cells: its centre stays unless it moves by
-/// twice as much. The response does not peak exactly where the filter has learned, so the box would drift: by a twentieth
-/// of its size in a minute.
+/// A target is at rest while its mean motion is below this number of cells. Its centre then ignores motions below twice
+/// the number: the response does not peak exactly where the filter has learned, and the box would drift by a twentieth of
+/// its size in a minute.
 const REST: f64 = 0.03;
 /// Rate of the running mean.
 const MOTION_RATE: f64 = 0.05;
@@ -57,6 +58,7 @@ const MOTION_RATE: f64 = 0.05;
 const REST_INTERVAL: usize = 10;
 /// The likelihood of a colour that says nothing.
 const NEUTRAL: f32 = 0.5;
+
 /// One target's models and the memory that a frame needs.
 #[derive(Clone, Debug)]
 pub(super) struct BackgroundLocalizer {
@@ -127,14 +129,8 @@ impl BackgroundLocalizer {
         check_box(frame.size(), bbox)?;
         let in_color = frame.format() != PixelFormat::Gray8;
         let size = (bbox.w, bbox.h);
-        let mean = (size.0 * size.1).sqrt();
-        let side = (1.0 + params.padding) * mean;
-        let wanted = side / CELL as f64;
-        let distance = |n: usize| (n as f64 - wanted).abs();
-        let allowed = SIDES.into_iter().filter(|&n| (n * n) as f64 <= params.max_cells);
-        let cells = allowed.min_by(|&a, &b| distance(a).total_cmp(&distance(b))).unwrap_or(SIDES[0]);
+        let (cells, step) = grid(params, size);
         let pixels = cells * CELL;
-        let step = side / pixels as f64;
         let in_view = (size.0 / step, size.1 / step);
         let in_cells = (in_view.1 / CELL as f64, in_view.0 / CELL as f64);
         let sigma = (params.output_sigma * (in_cells.0 * in_cells.1).sqrt()).max(1e-3);
@@ -147,17 +143,14 @@ impl BackgroundLocalizer {
             IdentityParams::None => None,
         };
         let scale = match params.scale {
-            ScaleParams::Filter(params) => Some(ScaleFilter::new(in_view, params)),
+            ScaleParams::Filter(params) => Some(ScaleFilter::new(in_view, params.filter())),
             ScaleParams::None => None,
         };
         let rotation = match params.rotation {
-            RotationParams::Filter(params) => Some(RotationFilter::new(in_view, params)),
+            RotationParams::Filter(params) => Some(RotationFilter::new(in_view, params.filter())),
             RotationParams::None => None,
         };
-        let mut view = View::new(cells, step, first);
-        if appearance.is_some() {
-            view.map = vec![0.0; cells * cells * LANES];
-        }
+        let view = View::new(cells, step, first, appearance.is_some());
         let mut localizer = Self {
             size,
             cells,
@@ -190,12 +183,14 @@ impl BackgroundLocalizer {
         if !localizer.learn_at(frame, first, 1.0, Some(false)) {
             return Err(uniform(bbox));
         }
-        if localizer.appearance.is_some() {
-            let histogram = localizer.color.as_ref().map(|color| color.histogram.clone());
-            let filter = localizer.filter.clone();
-            localizer.saved = Some(Box::new(Saved { filter, histogram, pose: first, frame: 0 }));
-        }
+        localizer.saved = localizer.appearance.is_some().then(|| Box::new(localizer.saved_at(first)));
         Ok(localizer)
+    }
+
+    /// A copy of the models, with the target at `pose`.
+    fn saved_at(&self, pose: Pose) -> Saved {
+        let histogram = self.color.as_ref().map(|color| color.histogram.clone());
+        Saved { filter: self.filter.clone(), histogram, pose, frame: self.frames }
     }
 
     /// Cuts the area at `pose` and hands its features to the filter; false where they are blank.
@@ -314,7 +309,7 @@ impl BackgroundLocalizer {
         if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
             color.learn(&self.view, center, zoom);
         }
-        // Rarer learning has a higher rate, but at rest, where size and angle hardly change.
+        // Where only every n-th frame is learned, the rate is n times higher. Rest does not raise the rate.
         let times = if self.is_warming_up() { 1.0 } else { self.params.interval as f64 };
         let is_found = self.found.is_some_and(|(r, c)| (r - shift.0).abs().max((c - shift.1).abs()) < 1e-9);
         if let Some(scale) = &mut self.scale {
@@ -450,6 +445,15 @@ impl Localizer for BackgroundLocalizer {
     }
 }
 
+/// Cells of a side of the search area of a target of `size` (width, height), and pixels of the frame per pixel of it.
+fn grid(params: &BackgroundParams, size: (f64, f64)) -> (usize, f64) {
+    let side = (1.0 + params.padding) * (size.0 * size.1).sqrt();
+    let distance = |n: usize| (n as f64 - side / CELL as f64).abs();
+    let allowed = SIDES.into_iter().filter(|&n| (n * n) as f64 <= params.max_cells);
+    let cells = allowed.min_by(|&a, &b| distance(a).total_cmp(&distance(b))).unwrap_or(SIDES[0]);
+    (cells, side / (cells * CELL) as f64)
+}
+
 /// The weight of the filter's value in each cell of a square of `cells`, for a target of (height, width) cells:
 /// infinite off the target where the filter is masked.
 fn weights(params: &BackgroundParams, cells: usize, (height, width): (f64, f64)) -> Vec<f32> {
@@ -477,10 +481,12 @@ struct View {
 }
 
 impl View {
-    fn new(cells: usize, step: f64, pose: Pose) -> Self {
+    /// Of `cells` a side; with features to compare if `is_compared`.
+    fn new(cells: usize, step: f64, pose: Pose, is_compared: bool) -> Self {
         let pixels = (cells * CELL).pow(2);
         let (rgb, gray, bins) = (vec![0; 4 * pixels], vec![0; pixels], vec![0; pixels]);
-        Self { rgb, gray, bins, map: Vec::new(), pose, cells, step }
+        let map = vec![0.0; if is_compared { cells * cells * LANES } else { 0 }];
+        Self { rgb, gray, bins, map, pose, cells, step }
     }
 
     fn cut(&mut self, frame: &Frame<'_>, pose: Pose, resampler: &mut Resampler) {

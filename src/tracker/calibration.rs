@@ -86,10 +86,9 @@ pub(super) struct ProductCalibration {
     pub product: (f64, f64),
 }
 
-/// Calibration of the background-aware filter: weights of the slow filter's response and of the logarithm of the peak-to-sidelobe
-/// ratio, and the constant; then those of the appearance score: fitted to sequences of four groups, as
-/// `scripts/calibration.py` fits them. The log-odds of the product are raised by a constant, because both doubt in the same
-/// frames.
+/// Calibration of the background-aware filter (long-term response, logarithm of the peak-to-sidelobe ratio, constant), of
+/// the appearance score, and of their product, which `scripts/calibration.py` fits to four groups of sequences. The product
+/// adds .7 to the log-odds, because both signals doubt the same frames.
 pub(super) const BACKGROUND: ProductCalibration =
     ProductCalibration { response: Calibration::new(7.65, 1.23, -5.90), appearance: (3.86, 1.23), product: (1.0, 0.7) };
 
@@ -127,7 +126,7 @@ pub(super) fn by_filter_and_network(filter: f64, score: f32, agreement: f32, sim
     logistic(sum)
 }
 
-/// The probability of the box of a network that a lost target's box goes with.
+/// The probability of the network's box where a lost target follows the network alone.
 #[cfg(feature = "neural")]
 pub(super) fn by_lone_network(score: f64, similarity: Option<f32>) -> f64 {
     logistic(0.73 * log_odds(score, 1e-4) + 8.06 * similarity.map_or(OUTSIDE, f64::from) - 9.40)

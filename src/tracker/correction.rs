@@ -7,13 +7,12 @@
 use super::{Estimate, State};
 use crate::bbox::BBox;
 
-/// Standard deviations, in shares of the size: of a box that was given, and what a frame adds to it where the tracker is
-/// sure, and where it knows nothing.
+/// Standard deviations as shares of the size: of a given box, and of what a frame adds at a confidence of 1 and of 0.
 const GIVEN: f64 = 0.05;
 const SURE: f64 = 0.01;
 const UNSURE: f64 = 0.1;
 
-/// Stands in for the confidence of a tracker that has none.
+/// The confidence of an estimate that has none.
 const USUAL_CONFIDENCE: f32 = 0.7;
 
 /// The shift and the growth of the box of the last estimate.

@@ -11,7 +11,7 @@ use super::lifecycle::{Decision, Lifecycle, Observation, Place, Rules, Signals};
 use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update};
 use super::params::SearchParams;
 use super::redetection::{Redetection, RedetectionCriteria, Wanted};
-use super::scale_rotation::ScaleLocalizer;
+use super::scale_localizer::ScaleLocalizer;
 use super::scene_cut::SceneCut;
 #[cfg(feature = "neural")]
 use super::siamese_localizer::SiameseLocalizer;
@@ -37,8 +37,8 @@ pub struct Estimate {
     pub evidence: Evidence,
 }
 
-/// Follows one target: by a correlation filter or by a kernel machine over real windows, alone or with another
-/// machine as guard.
+/// Follows one target: by a correlation filter (the default is background-aware), by a kernel machine over real windows
+/// or by a network, alone or with a machine as guard.
 ///
 /// [`Tracker::init`] allocates all memory; with a correlation filter [`Tracker::update`] allocates nothing. A machine over
 /// windows is refitted in every frame that it learns: the matrices of a fit are allocated and freed within that update.
@@ -47,7 +47,7 @@ pub struct Tracker {
     params: Params,
     /// Kept, so that each target finds them loaded.
     #[cfg(feature = "neural")]
-    _networks: Option<std::sync::Arc<super::network::Networks>>,
+    _networks: Option<std::sync::Arc<crate::network::Networks>>,
     target: Option<Engine>,
     correction: Correction,
 }
@@ -62,7 +62,7 @@ impl Tracker {
         params.check()?;
         #[cfg(feature = "neural")]
         let _networks =
-            params.search.model().map(|model| super::network::Networks::load(model.as_ref())).transpose()?;
+            params.search.model().map(|model| crate::network::Networks::load(model.as_ref())).transpose()?;
         Ok(Self {
             params,
             #[cfg(feature = "neural")]
@@ -308,7 +308,7 @@ impl Engine {
         let mut learned = verdict.learned;
         if let Some(found) = verdict.found {
             let kept = located.evidence.refit_kept;
-            // The evidence there says how far the localizer's model has drifted; the guard vouches for the box.
+            // The localizer scores the guard's place. A low score there means that its model has drifted.
             *located = self.localizer.score_at(frame, found);
             located.evidence.confidence = located.probability.map(|probability| probability as f32);
             located.evidence.refit_kept = kept;

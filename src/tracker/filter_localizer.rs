@@ -7,7 +7,7 @@ use super::calibration::Calibration;
 use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, check_box, is_blank, uniform};
 use super::params::{FilterParams, ScaleParams};
 use super::response::{Peak, displacement};
-use super::scale_rotation::limits;
+use super::scale_localizer::limits;
 use super::{ResponseLayout, ResponseMap};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};

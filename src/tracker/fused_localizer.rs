@@ -286,8 +286,8 @@ impl Localizer for FusedLocalizer {
 
 #[cfg(test)]
 mod tests {
-    use super::super::network::tests::folder;
     use super::*;
+    use crate::network::tests::folder;
     use crate::tracker::{Estimate, Params, State, Tracker};
 
     const SIZE: (usize, usize) = (320, 240);

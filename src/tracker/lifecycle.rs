@@ -67,7 +67,8 @@ pub(super) const MAX_OCCLUDED: usize = 60;
 /// How much more strongly a filter is held near the one before while it follows a covered target that no verifier
 /// compares.
 const OCCLUDED_HOLD: f64 = 40.0;
-/// How much more of its usual logarithm the peak-to-sidelobe ratio must have until a covered target is seen again.
+/// A covered target is seen again where the logarithm of the peak-to-sidelobe ratio exceeds `hidden_share` plus this
+/// share of its usual value.
 const SEEN_AGAIN: f64 = 0.16;
 /// Highest confidence of an occluded or lost target: 37 and 3 % of such frames overlap the target by more than half.
 const MAX_AWAY: f64 = 0.5;
@@ -288,8 +289,8 @@ impl Lifecycle {
         self.phase
     }
 
-    /// The probability that the box of the last frame is right: the mean log-odds of its own probability and of the
-    /// running mean. A target that was followed for long is still followed more often than one frame tells.
+    /// The probability that the box of the last frame is right: the mean of its own log-odds and of their running mean,
+    /// because earlier frames predict it, too.
     pub fn confidence(&self) -> Option<f64> {
         self.confidence
     }
@@ -345,7 +346,7 @@ impl Lifecycle {
         }
         self.phase = Phase::Following;
         match signals.seen {
-            // It says nothing of the frames after it.
+            // A blank frame is lost by itself, and the phase stays.
             false => Decision::of(State::Lost),
             true if self.confidence >= Some(params.tracking_from) => Decision::follow(State::Tracking, Update::Usual),
             true => Decision::follow(State::Uncertain, Update::Usual),
@@ -361,7 +362,7 @@ impl Lifecycle {
         match likeness {
             // The box would go with what covers the target.
             Likeness::Denied if frames <= MAX_OCCLUDED => Decision::of(State::Occluded),
-            // It goes there, and the filter hardly learns what covers the target.
+            // The box follows, and the hold keeps the filter from learning what covers the target.
             Likeness::Unknown => Decision::follow(State::Occluded, Update::Held(OCCLUDED_HOLD)),
             _ => Decision::follow(State::Occluded, Update::Usual),
         }

@@ -3,7 +3,7 @@
 //! The `engine` is the loop over a frame: locate, verify, calibrate, step, act. A `Localizer` finds the target around its
 //! last pose and learns its appearance there: a correlation filter (`filter_localizer`), a background-aware filter with
 //! colour, size and angle (`background_localizer`), a kernel machine over windows (`window_localizer`), a network
-//! (`siamese_localizer`), or a filter and a network together (`fused_localizer`); `scale_rotation` follows the size around
+//! (`siamese_localizer`), or a filter and a network together (`fused_localizer`); `scale_localizer` follows the size around
 //! the first and the third. A `Verifier` says whether a place looks like what was given. `calibration` makes a probability
 //! of the signals, `lifecycle` alone makes a state, `redetection` searches for a lost target.
 
@@ -17,15 +17,11 @@ mod filter_localizer;
 mod fused_localizer;
 mod lifecycle;
 mod localizer;
-#[cfg(feature = "neural")]
-mod network;
-#[cfg(feature = "neural")]
-mod network_check;
 mod params;
 mod presets;
 mod redetection;
 mod response;
-mod scale_rotation;
+mod scale_localizer;
 mod scene_cut;
 #[cfg(feature = "neural")]
 mod siamese_localizer;
@@ -76,7 +72,7 @@ pub fn check_start(size: (usize, usize), bbox: BBox) -> Result<()> {
 /// Whether the networks of a folder can be used.
 #[cfg(all(feature = "neural", feature = "cli"))]
 pub(crate) fn loads_networks(folder: &std::path::Path) -> bool {
-    network::Networks::load(folder).is_ok()
+    crate::network::Networks::load(folder).is_ok()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::features::Features;
 use crate::features::hog::Hog;
 use crate::filters::background::BackgroundSettings;
+use crate::filters::scale_rotation::{RotationSettings, ScaleSettings};
 use crate::kernels::Kernel;
 use crate::machines::{MachineKind, MachineParams};
 use crate::settings::{choice, settings};
@@ -408,6 +409,22 @@ impl BackgroundParams {
             steps: self.solver_steps,
             ..BackgroundSettings::default()
         }
+    }
+}
+
+impl ScaleFilterParams {
+    /// What the filter itself needs to know.
+    pub(crate) fn filter(&self) -> ScaleSettings {
+        let Self { count, step, rate, lambda, area } = *self;
+        ScaleSettings { count, step, rate, lambda, area }
+    }
+}
+
+impl RotationFilterParams {
+    /// What the filter itself needs to know.
+    pub(crate) fn filter(&self) -> RotationSettings {
+        let Self { prior, rate, lambda, patch_scale, area, .. } = *self;
+        RotationSettings { prior, rate, lambda, patch_scale, area }
     }
 }
 

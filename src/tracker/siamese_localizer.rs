@@ -11,12 +11,12 @@ use rten_tensor::prelude::*;
 
 use super::calibration::by_network;
 use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, check_box};
-use super::network::{Channels, Map, Networks, Recipe, pool};
 use super::verifier::{Sample, Verifier};
 use super::{ResponseLayout, ResponseMap};
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::{Frame, PixelFormat};
+use crate::network::{Channels, Map, Networks, Recipe, pool};
 use crate::simd::leveled;
 
 /// Smallest side of a box in pixels.

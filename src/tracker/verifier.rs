@@ -112,7 +112,7 @@ impl Guard {
         Some((found.0, there.at(found.1)))
     }
 
-    /// The decision at `here`, of a scan that teaches nothing.
+    /// The decision at `here`. Nothing is learned.
     pub fn first_decision(&mut self, frame: &Frame<'_>, here: Pose) -> Option<f32> {
         self.score(&Sample { frame, pose: here, view: None }).map(|score| score as f32)
     }

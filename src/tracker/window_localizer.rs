@@ -9,7 +9,7 @@ use super::calibration::Calibration;
 use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, check_box, is_blank, uniform};
 use super::params::WindowParams;
 use super::response::{Peak, between_cells};
-use super::scale_rotation::limits;
+use super::scale_localizer::limits;
 use super::{ResponseLayout, ResponseMap};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};

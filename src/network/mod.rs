@@ -1,5 +1,7 @@
 //! Siamese networks in ONNX files: a backbone that makes features of a picture, and a head that compares two of them.
 
+mod check;
+
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
@@ -10,11 +12,11 @@ use rten_onnx::protobuf::{DecodeMessage, ErrorKind, OwnedValues, ProtobufError, 
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView};
 
-use super::network_check::{Walk, check_nesting};
 use crate::cancel::lock;
 use crate::error::{Error, Result};
 use crate::settings::{Setting, choice, settings};
 use crate::simd::leveled;
+use check::{Walk, check_nesting};
 
 /// No network of this kind is larger.
 const MAX_BYTES: u64 = 256 << 20;

@@ -5,19 +5,10 @@
 //! resampled to the same small size. Each feature value is a signal along the scales or, cyclic, along the angles. Most
 //! targets do not turn, and many whose look changes seem to: a prior favours small turns.
 
-use super::ResponseMap;
-use super::localizer::{Extent, Learned, Localizer, Located, Pose, Update};
-use super::params::{RotationFilterParams, ScaleFilterParams, ScaleParams};
-use crate::bbox::BBox;
+use super::correlation_1d::{Correlation1d, MAX_STEPS};
 use crate::features::hog::{BATCH_CELL, CHANNELS, GROUP, Group, HogBatch, Lanes, PATCHES};
-use crate::filters::correlation_1d::{Correlation1d, MAX_STEPS};
-use crate::frame::{Channels, Frame, Region, Resampler};
 use crate::simd::{leveled, whole};
 
-/// Shortest side of the smallest box in pixels.
-const MIN_SIDE: f64 = 5.0;
-/// Sides of the target in the patch of a [`ScaleLocalizer`], over those of the small patches that are made of it.
-const FINER: f64 = 1.5;
 /// Angles around the circle: as many as there is room for, but an even number.
 const ANGLES: usize = 22;
 /// Degrees from one angle to the next.
@@ -25,15 +16,39 @@ const STEP: f64 = 360.0 / ANGLES as f64;
 /// Width of the labels in steps.
 const SIGMA: f64 = 0.7;
 
-/// The smallest and the largest scale of a target whose first box has `size`, in frames of `frame` pixels.
-pub(super) fn limits(size: (f64, f64), frame: (usize, usize)) -> (f64, f64) {
-    let largest = (frame.0 as f64 / size.0).min(frame.1 as f64 / size.1);
-    ((MIN_SIDE / size.0.min(size.1)).min(1.0), largest.max(1.0))
+/// How a [`ScaleFilter`] compares and learns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScaleSettings {
+    /// Scales that are compared.
+    pub count: usize,
+    /// Ratio of one scale to the next.
+    pub step: f64,
+    /// How far the filter moves towards each sample.
+    pub rate: f64,
+    /// Regularisation.
+    pub lambda: f64,
+    /// Largest number of pixels of a small patch.
+    pub area: f64,
+}
+
+/// How a [`RotationFilter`] compares and learns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RotationSettings {
+    /// Standard deviation of the expected turns, in degrees.
+    pub prior: f64,
+    /// How far the filter moves towards each sample.
+    pub rate: f64,
+    /// Regularisation.
+    pub lambda: f64,
+    /// Side of what is cut out over that of the target.
+    pub patch_scale: f64,
+    /// Largest number of pixels of a small patch.
+    pub area: f64,
 }
 
 /// A gray patch that boxes are cut from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct GrayPatch<'a> {
+pub(crate) struct GrayPatch<'a> {
     /// Gray values, row by row.
     pub pixels: &'a [u8],
     /// Pixels of a row.
@@ -195,22 +210,22 @@ fn mix_rows(rows: &[f32], share: f32, out: &mut [f32]) {
 
 /// A 1-D correlation filter over the scales of a box.
 #[derive(Clone, Debug)]
-pub(super) struct ScaleFilter {
-    params: ScaleFilterParams,
+pub(crate) struct ScaleFilter {
+    settings: ScaleSettings,
     samples: ScaleSamples,
     filter: Correlation1d,
 }
 
 impl ScaleFilter {
     /// For a box of `size` (width, height) pixels of a patch.
-    pub fn new(size: (f64, f64), params: ScaleFilterParams) -> Self {
-        let count = (params.count.clamp(3, MAX_STEPS) - 1) / 2 * 2 + 1;
+    pub fn new(size: (f64, f64), settings: ScaleSettings) -> Self {
+        let count = (settings.count.clamp(3, MAX_STEPS) - 1) / 2 * 2 + 1;
         let middle = (count / 2) as f64;
-        let factors = (0..count).map(|k| libm::pow(params.step, k as f64 - middle)).collect();
-        let samples = ScaleSamples::new(size, factors, params.area);
+        let factors = (0..count).map(|k| libm::pow(settings.step, k as f64 - middle)).collect();
+        let samples = ScaleSamples::new(size, factors, settings.area);
         let sigma = 0.25 * (count as f64).sqrt();
-        let filter = Correlation1d::new(samples.features.len(), count, sigma, params.lambda, false);
-        Self { params, samples, filter }
+        let filter = Correlation1d::new(samples.features.len(), count, sigma, settings.lambda, false);
+        Self { settings, samples, filter }
     }
 
     /// The factor by which the target around `center` (x, y) of `patch` is larger than the box; 1 before anything was
@@ -219,25 +234,25 @@ impl ScaleFilter {
         if !self.filter.is_trained() {
             return 1.0;
         }
-        libm::pow(self.params.step, self.filter.find(self.samples.take(patch, center, 1.0), |_| 1.0))
+        libm::pow(self.settings.step, self.filter.find(self.samples.take(patch, center, 1.0), |_| 1.0))
     }
 
     /// Learns the target around `center` (x, y) of `patch`, where it is `zoom` times as large as the box, at `times`
     /// the rate.
     pub fn learn(&mut self, patch: GrayPatch<'_>, center: (f64, f64), zoom: f64, times: f64) {
-        self.filter.learn(self.samples.take(patch, center, zoom), self.params.rate * times);
+        self.filter.learn(self.samples.take(patch, center, zoom), self.settings.rate * times);
     }
 
     /// Learns the box as [`find`](Self::find) has seen it last.
     pub fn learn_found(&mut self, times: f64) {
-        self.filter.learn_used(&self.samples.features, self.params.rate * times);
+        self.filter.learn_used(&self.samples.features, self.settings.rate * times);
     }
 }
 
 /// A filter for the angle of a box; owns the memory for it.
 #[derive(Clone, Debug)]
-pub(super) struct RotationFilter {
-    params: RotationFilterParams,
+pub(crate) struct RotationFilter {
+    settings: RotationSettings,
     /// Width and height of what is cut out, in pixels of the patch.
     size: (f64, f64),
     /// Columns and rows of a small patch.
@@ -259,9 +274,9 @@ pub(super) struct RotationFilter {
 
 impl RotationFilter {
     /// For a box of `size` (width, height) pixels of a patch.
-    pub fn new(size: (f64, f64), params: RotationFilterParams) -> Self {
-        let size = (size.0.max(1.0) * params.patch_scale, size.1.max(1.0) * params.patch_scale);
-        let small = small_size(size, params.area);
+    pub fn new(size: (f64, f64), settings: RotationSettings) -> Self {
+        let size = (size.0.max(1.0) * settings.patch_scale, size.1.max(1.0) * settings.patch_scale);
+        let small = small_size(size, settings.area);
         let hog = HogBatch::new(small.0, small.1);
         let values = hog.rows() * hog.cols() * CHANNELS;
         let side = (small.0 as f64).hypot(small.1 as f64).ceil() as usize + 4;
@@ -272,14 +287,14 @@ impl RotationFilter {
             (sines[k % GROUP], cosines[k % GROUP]) = (sin as f32, cos as f32);
         }
         Self {
-            params,
+            settings,
             size,
             small,
             turns,
             hog,
             patches: vec![[0.0; GROUP]; ANGLES.div_ceil(GROUP) * small.0 * small.1],
             features: vec![[0.0; PATCHES]; values],
-            filter: Correlation1d::new(values, ANGLES, SIGMA, params.lambda, true),
+            filter: Correlation1d::new(values, ANGLES, SIGMA, settings.lambda, true),
             coarse: vec![0.0; side * side],
             side,
             columns: vec![(0, 0, 0.0); 2 * side],
@@ -294,19 +309,19 @@ impl RotationFilter {
             return 0.0;
         }
         self.take(patch, center);
-        let width = self.params.prior / STEP;
+        let width = self.settings.prior / STEP;
         STEP * self.filter.find(&mut self.features, |step| libm::exp(-0.5 * (step / width) * (step / width)))
     }
 
     /// Learns the target around `center` (x, y) of `patch` as not turned; at `times` the rate.
     pub fn learn(&mut self, patch: GrayPatch<'_>, center: (f64, f64), times: f64) {
         self.take(patch, center);
-        self.filter.learn(&mut self.features, self.params.rate * times);
+        self.filter.learn(&mut self.features, self.settings.rate * times);
     }
 
     /// Learns the target as [`find`](Self::find) has seen it last, at `times` the rate.
     pub fn learn_found(&mut self, times: f64) {
-        self.filter.learn_used(&self.features, self.params.rate * times);
+        self.filter.learn_used(&self.features, self.settings.rate * times);
     }
 
     /// The features of all angles around `center`.
@@ -402,112 +417,5 @@ leveled! {
     }
 }
 
-/// Follows the target's size, around any localizer that cuts its area at the scale of a pose.
-#[derive(Clone, Debug)]
-pub(super) struct ScaleLocalizer {
-    inner: Box<dyn Localizer>,
-    /// The smallest and the largest scale.
-    limits: (f64, f64),
-    filter: ScaleFilter,
-    resampler: Resampler,
-    /// The patch around the target that the filter looks at.
-    patch: Vec<u8>,
-    /// Pixels of the frame per pixel of the patch, at scale 1.
-    step: f64,
-    /// The pose that the patch was cut at, if it is from the present frame.
-    cut_at: Option<Pose>,
-}
-
-impl ScaleLocalizer {
-    /// `inner`, following the size of its target at `bbox` of `frame` as `params` say.
-    pub fn around(inner: Box<dyn Localizer>, params: ScaleParams, frame: &Frame<'_>, bbox: BBox) -> Box<dyn Localizer> {
-        let size = (bbox.w, bbox.h);
-        let limits = limits(size, frame.size());
-        let ScaleParams::Filter(params) = params else { return inner };
-        // As fine as the small patches need it, and no finer than the frame.
-        let step = ((size.0 * size.1 / params.area).sqrt() / FINER).max(1.0);
-        let seen = (size.0 / step, size.1 / step);
-        // The largest scale and one step more; beyond the patch its border is repeated.
-        let reach = libm::pow(params.step, (params.count / 2) as f64 + 1.0);
-        let side = |length: f64| (length * reach).ceil() as usize + 2;
-        let (width, height) = (side(seen.0), side(seen.1));
-        let mut resampler = Resampler::new(width, height, Channels::Luma);
-        resampler.reserve(step * limits.1);
-        let (filter, patch) = (ScaleFilter::new(seen, params), vec![0; width * height]);
-        let mut localizer = Self { inner, limits, filter, resampler, patch, step, cut_at: None };
-        localizer.learn_scale(frame, Pose::of(bbox));
-        Box::new(localizer)
-    }
-
-    fn cut(&mut self, frame: &Frame<'_>, pose: Pose) {
-        self.resampler.cut(frame, Region::new(pose.center, self.step * pose.scale), &mut self.patch);
-        self.cut_at = Some(pose);
-    }
-
-    /// The filter, the patch and its middle.
-    fn parts(&mut self) -> (&mut ScaleFilter, GrayPatch<'_>, (f64, f64)) {
-        let (width, height) = self.resampler.size();
-        let middle = (width as f64 / 2.0, height as f64 / 2.0);
-        (&mut self.filter, GrayPatch { pixels: &self.patch, width }, middle)
-    }
-
-    /// Learns the size of the target at `pose`, from the last patch if it was cut around the same place.
-    fn learn_scale(&mut self, frame: &Frame<'_>, pose: Pose) {
-        let cut_at = self.cut_at.filter(|cut_at| cut_at.center == pose.center);
-        if cut_at.is_none() {
-            self.cut(frame, pose);
-        }
-        let zoom = cut_at.map_or(1.0, |cut_at| pose.scale / cut_at.scale);
-        let (filter, patch, middle) = self.parts();
-        filter.learn(patch, middle, zoom, 1.0);
-        self.cut_at = None;
-    }
-}
-
-impl Localizer for ScaleLocalizer {
-    fn locate(&mut self, frame: &Frame<'_>, at: Pose, extent: Extent) -> Located {
-        self.cut_at = None;
-        let mut located = self.inner.locate(frame, at, extent);
-        if located.seen && extent == Extent::Pose {
-            self.cut(frame, located.pose);
-            let (filter, patch, middle) = self.parts();
-            let scale = located.pose.scale * filter.find(patch, middle);
-            located.pose.scale = scale.clamp(self.limits.0, self.limits.1);
-        }
-        located
-    }
-
-    fn score_at(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
-        self.cut_at = None;
-        self.inner.score_at(frame, at)
-    }
-
-    fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned {
-        let learned = self.inner.learn(frame, located, update);
-        self.learn_scale(frame, located.pose);
-        learned
-    }
-
-    fn snapshot(&mut self, at: Pose) {
-        self.inner.snapshot(at);
-    }
-
-    fn restore(&mut self) -> Option<Pose> {
-        self.inner.restore()
-    }
-
-    fn restart(&mut self, at: Pose) {
-        self.inner.restart(at);
-    }
-
-    fn response(&self) -> ResponseMap<'_> {
-        self.inner.response()
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Localizer> {
-        Box::new(self.clone())
-    }
-}
-
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -9,7 +9,7 @@ use rten_onnx::protobuf::ReadValue;
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensorView, TensorView};
 
-use super::network::{Bounded, Map, Problem};
+use super::{Bounded, Map, Problem};
 
 /// Numbers that a network may hold at a time, besides its weights: 256 MB.
 const MAX_NUMBERS: u128 = 64 << 20;
