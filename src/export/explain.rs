@@ -329,8 +329,8 @@ mod tests {
         let page = replay.page("a", 7, &frame, &frame, None).unwrap();
         assert!(page.contains("cut around the given box") && page.contains("what it has learned"));
         assert!(page.contains("Its peak") && page.contains("+0 columns and +0 rows"), "a model knows its own sample");
-        // Two and a half times the box around its centre.
-        assert!(page.contains("<svg viewBox=\"-85 -17.5 "), "the area goes beyond the frame");
+        // Two and a half times the box, in whole pixels of the published code.
+        assert!(page.contains("<svg viewBox=\"-84 -16 "), "the area goes beyond the frame");
         let mut later = Replay::new(&Params::preset("paper").unwrap(), &frame, 1, bbox).unwrap();
         let page = later.page("a", 7, &frame, &frame, None).unwrap();
         assert!(page.contains("cut around the box of frame 6") && !page.contains("what it has learned"));
