@@ -25,6 +25,7 @@ mod params;
 mod presets;
 mod redetection;
 mod response;
+mod saved;
 mod scale_rotation;
 mod scene_cut;
 #[cfg(feature = "neural")]
@@ -32,6 +33,8 @@ mod siamese_localizer;
 mod verifier;
 mod window_localizer;
 
+#[doc(hidden)]
+pub use crate::archive::{opened, sealed};
 pub use engine::{Estimate, Tracker};
 #[cfg(feature = "cli")]
 pub(crate) use filter_localizer::{FilterLocalizer, FilterSnapshot};
@@ -46,6 +49,7 @@ pub use response::{ResponseLayout, ResponseMap};
 
 use crate::bbox::BBox;
 use crate::error::Result;
+use correction::Correction;
 
 /// Pixels of the shorter side of a box below which its features say nothing.
 #[cfg(feature = "files")]

@@ -8,6 +8,7 @@
 use super::ResponseMap;
 use super::localizer::{Extent, Learned, Localizer, Located, Pose, Update};
 use super::params::{RotationFilterParams, ScaleFilterParams, ScaleParams};
+use crate::archive::Archive;
 use crate::bbox::BBox;
 use crate::features::hog::{BATCH_CELL, CHANNELS, GROUP, Group, HogBatch, Lanes, PATCHES};
 use crate::filters::correlation_1d::{Correlation1d, MAX_STEPS};
@@ -228,6 +229,11 @@ impl ScaleFilter {
         self.filter.learn(self.samples.take(patch, center, zoom), self.params.rate * times);
     }
 
+    /// Writes or reads what was learned.
+    pub fn transfer(&mut self, archive: &mut Archive<'_>) {
+        self.filter.transfer(archive);
+    }
+
     /// Learns the box as [`find`](Self::find) has seen it last.
     pub fn learn_found(&mut self, times: f64) {
         self.filter.learn_used(&self.samples.features, self.params.rate * times);
@@ -307,6 +313,11 @@ impl RotationFilter {
     /// Learns the target as [`find`](Self::find) has seen it last, at `times` the rate.
     pub fn learn_found(&mut self, times: f64) {
         self.filter.learn_used(&self.features, self.params.rate * times);
+    }
+
+    /// Writes or reads what was learned.
+    pub fn transfer(&mut self, archive: &mut Archive<'_>) {
+        self.filter.transfer(archive);
     }
 
     /// The features of all angles around `center`.
@@ -502,6 +513,11 @@ impl Localizer for ScaleLocalizer {
 
     fn response(&self) -> ResponseMap<'_> {
         self.inner.response()
+    }
+
+    fn transfer(&mut self, archive: &mut Archive<'_>) {
+        self.filter.transfer(archive);
+        self.inner.transfer(archive);
     }
 
     fn boxed_clone(&self) -> Box<dyn Localizer> {
