@@ -43,6 +43,14 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// Bytes of a saved tracker cannot be read, or a tracker cannot be saved.
+    #[error("saved {what}: {reason}")]
+    Saved {
+        /// What was saved.
+        what: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// A network cannot be used.
     #[error("{}: {reason}", path.display())]
     Network {

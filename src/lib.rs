@@ -86,6 +86,7 @@
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 
+mod archive;
 #[cfg(feature = "files")]
 mod atomic_file;
 mod bbox;

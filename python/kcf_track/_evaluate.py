@@ -79,7 +79,7 @@ def evaluate(
     jobs: int | None = None,
     baseline: str | None = None,
     allow_short: bool = False,
-    folder: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
 ) -> Evaluation:
     """Score trackers on the sequences in `data` (OTB, VOT, GOT-10k, or any folders with images and truth).
@@ -89,8 +89,8 @@ def evaluate(
     OpenCV's do, gets a box of integers. `results` are folders of published boxes by name. `protocol` is `ope`, `tre` or
     `sre`; `toolkit` chooses the rules. `jobs` sequences run at the same time (by default one per processor). Speed is measured with
     `jobs=1` only. `baseline` is the tracker that all others are compared with; `allow_short` scores files of `results` with
-    too few rows. `folder` keeps the runs and gets the report of `kcf-track eval`, `report.html`: the next call reuses the
-    runs of presets, and runs `others` again; `results={"other": folder / "results/other"}` reads their boxes. A tracker that fails on a sequence
+    too few rows. `out` keeps the runs and gets the report of `kcf-track eval`, `report.html`: the next call reuses the
+    runs of presets, and runs `others` again; `results={"other": out / "results/other"}` reads their boxes. A tracker that fails on a sequence
     is left out there, with a warning.
 
     Examples:
@@ -114,7 +114,7 @@ def evaluate(
     with tempfile.TemporaryDirectory(prefix="kcf-track-") as place, closing(shown):
         text = _native.evaluate(
             Path(data),
-            Path(place if folder is None else folder),
+            Path(place if out is None else out),
             presets=presets,
             others=list(factories.items()),
             results=[(name, Path(place)) for name, place in dict(results or {}).items()],

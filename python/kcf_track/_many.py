@@ -45,7 +45,7 @@ def track_many(
     jobs: Jobs,
     client: Any = None,
     *,
-    folder: PathLike | None = None,
+    out: PathLike | None = None,
     workers: int | None = None,
     progress: bool | None = None,
     **settings: Any,
@@ -61,8 +61,8 @@ def track_many(
     `distributed.Client` of Dask or an executor of `concurrent.futures`, whose workers see the clips at the same paths.
     Dask gives the clip of a worker that dies to others (`distributed.scheduler.allowed-failures`).
 
-    A clip that fails has a row with its `error`, after the boxes until then, and never ends the others. With `folder`
-    each clip's boxes are written to `folder/NAME.json` as soon as it is finished. The next call with the same folder
+    A clip that fails has a row with its `error`, after the boxes until then, and never ends the others. With `out`, a folder,
+    each clip's boxes are written to `out/NAME.json` as soon as it is finished. The next call with the same `out`
     follows only the clips that are missing, have failed, are newer files than their boxes, or have other boxes or
     settings: repeat it after Ctrl-C.
 
@@ -77,9 +77,9 @@ def track_many(
     dicts = table.to_dict("records") if hasattr(table, "to_dict") else table
     todo = [(clip, targets, settings) for clip, targets in clips(dicts).items()]
     found: dict[str, dict[str, Any]] = {}
-    places = {job[0]: None if folder is None else Path(folder) / name_of(job) for job in todo}
-    if folder is not None:
-        Path(folder).mkdir(parents=True, exist_ok=True)
+    places = {job[0]: None if out is None else Path(out) / name_of(job) for job in todo}
+    if out is not None:
+        Path(out).mkdir(parents=True, exist_ok=True)
         found = {clip: kept for clip, place in places.items() if place and (kept := finished(place, clip))}
     left = [job for job in todo if job[0] not in found]
     if client is None:

@@ -2,6 +2,6 @@
 
 from typing import Literal
 
-Preset = Literal["robust", "fast", "paper", "paper-dcf", "paper-gray", "expert"]
+Preset = Literal["robust", "fast", "crowd", "paper", "paper-dcf", "paper-gray", "expert"]
 Order = Literal["bgr", "rgb"]
 State = Literal["initial", "tracking", "recovered", "uncertain", "occluded", "lost", "missing"]

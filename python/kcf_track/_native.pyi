@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence as Seq
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, Literal, TypedDict, final
+from typing import Any, Final, Literal, TypedDict, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,14 @@ class Estimate:
 @final
 class Tracker:
     """Follows one target: takes a box in the first frame, gives a box and its reliability in every later one."""
-    def __new__(cls, preset: Preset = "robust", *, order: Order = "bgr", **settings: Any) -> Self: ...
+    def __new__(cls, preset: Preset = "robust", *, order: Order = "bgr", integer: bool = False, **settings: Any) -> Self: ...
+    def to_bytes(self) -> bytes:
+        """The tracker with all that it has learned, as bytes for `from_bytes`."""
+    @staticmethod
+    def from_bytes(data: bytes) -> Tracker:
+        """The tracker of `to_bytes`, which continues with equal results."""
+    def getTrackingScore(self) -> float:
+        """OpenCV's name for `confidence`: 1 for the box that was given, NaN where there is none."""
     def init(self, frame: FrameLike, box: BoxLike, *, format: Literal["xywh", "xyxy"] = "xywh") -> None:
         """Learns the target in `box` (left, top, width, height, or two corners with `format="xyxy"`; it may reach over
         the border), in place of an earlier one.
@@ -143,6 +150,7 @@ class MultiTracker:
         detections: dict[str, Any] | None = None,
         **settings: Any,
     ) -> Self: ...
+    @overload
     def add(
         self,
         frame: FrameLike,
@@ -152,7 +160,18 @@ class MultiTracker:
         format: Literal["xywh", "xyxy"] = "xywh",
         preset: Preset | None = None,
         **settings: Any,
-    ) -> int:
+    ) -> int: ...
+    @overload
+    def add(
+        self,
+        frame: FrameLike,
+        box: Seq[BoxLike],
+        *,
+        id: None = None,
+        format: Literal["xywh", "xyxy"] = "xywh",
+        preset: Preset | None = None,
+        **settings: Any,
+    ) -> list[int]:
         """Learns a target in `box` of `frame` and gives its id: `id`, or the next number that no target has had. It
         replaces a target with that id. Keywords and `preset` are settings of this target alone. `format` says whether
         the numbers are left, top, width, height (`xywh`), or left, top, right, bottom (`xyxy`).
@@ -179,6 +198,13 @@ class MultiTracker:
         learning anew. `noise` is the standard deviation of its sides in pixels. The box counts the more, the less noise it
         has and the less sure the tracker is.
         """
+    def to_bytes(self) -> bytes:
+        """All targets with what they have learned, and the frames that are kept for late detections, as bytes for
+        `from_bytes`.
+        """
+    @staticmethod
+    def from_bytes(data: bytes) -> MultiTracker:
+        """The targets of `to_bytes`, which continue with equal results."""
     def copy(self) -> MultiTracker:
         """An independent copy with the same models."""
     def __copy__(self) -> MultiTracker: ...

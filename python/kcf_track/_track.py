@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import time
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -185,6 +186,23 @@ class Run(Results, Iterator[Step]):
             self._rows = super().rows
         return self._rows
 
+    def __repr__(self) -> str:
+        """How far the run has come."""
+        several = "" if len(self._opened.targets.records) == 1 else "s"
+        state = "" if self.error is None else f", {self.error}"
+        targets = f"{len(self._opened.targets.records)} target{several}"
+        return f"<kcf_track.Run: {len(self.steps)} frames of {targets}{state}>"
+
+    def _repr_html_(self) -> str:
+        """The last boxes, as notebooks show them."""
+        last = self.steps[-1].records(True) if self.steps else []
+        cells = [
+            (row["id"], row["frame"], row["state"], *(f"{side:.1f}" for side in row["bbox"])) for row in last
+        ]
+        rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in cells)
+        heads = "".join(f"<th>{name}</th>" for name in ("id", "frame", "state", "x", "y", "w", "h"))
+        return f"<p>{escape(repr(self))}</p><table><tr>{heads}</tr>{rows}</table>"
+
     def document(self) -> dict[str, Any]:
         """The JSON document of the steps so far."""
         if not self.steps:
@@ -233,12 +251,26 @@ class Run(Results, Iterator[Step]):
             warnings.warn(f"the frames end with {position}, before end {opened.last}", stacklevel=3)
 
 
+def name_classes(targets: list[dict[str, Any]], classes: Sequence[str] | Mapping[int, str]) -> None:
+    """Give targets their classes: by id, or in their order."""
+    ids = [target["id"] for target in targets]
+    if isinstance(classes, str) or not isinstance(classes, Mapping) and len(classes) > len(ids):
+        raise SettingError(f"classes {classes!r}: must be a list of at most one name for each target, or a dict by id")
+    by_id = classes if isinstance(classes, Mapping) else dict(zip(ids, classes))
+    unknown = [id for id in by_id if id not in ids]
+    if unknown:
+        raise SettingError(f"classes: there is no target {unknown[0]!r}; the ids are {', '.join(map(str, ids))}")
+    for target in targets:
+        if target["id"] in by_id:
+            target["class"] = by_id[target["id"]]
+
+
 def track(
     source: int | PathLike | Source | Iterable[Any],
     init: Init | None = None,
     *,
     preset: Preset = "robust",
-    classes: Sequence[str] | None = None,
+    classes: Sequence[str] | Mapping[int, str] | None = None,
     order: Order = "bgr",
     start: int | None = None,
     end: int | None = None,
@@ -253,7 +285,7 @@ def track(
     `source` is what `Source` opens, or an iterable of arrays, image files or pictures of Pillow; arrays have colours in
     `order`, and so has `Step.frame`. `init` is the box in the first frame, a list of boxes, a dict of boxes by id, or what
     `read_boxes` has read; a sequence with ground truth needs none. `classes` are the classes of the targets in saved
-    files. `start` and `end` are the first and the last frame, from 1; a video or a generator that ends before `end` causes
+    files: a list, or a dict by id. `start` and `end` are the first and the last frame, from 1; a video or a generator that ends before `end` causes
     a warning. With `frames=False` steps carry no pictures. With `skip_bad_frames` an unusable frame has the state
     `missing`. `progress` prints progress to the standard error, by default where that is a terminal. `threads` is the
     number of threads for several targets, by default one per processor. Other keywords are settings of `Tracker`.
@@ -279,9 +311,5 @@ def track(
         threads = 1
     tracker = MultiTracker(preset, order=order, threads=threads, **settings)
     opened = open_source(source, targets, order=order, start=start, end=end, color=tracker.uses_color)
-    classes = classes or []
-    if isinstance(classes, str) or len(classes) > len(opened.targets.records):
-        raise SettingError(f"classes {classes!r}: must be a list of at most one name for each target")
-    for target, name in zip(opened.targets.records, classes):
-        target["class"] = name
+    name_classes(opened.targets.records, classes or [])
     return Run(opened, tracker, order, frames, skip_bad_frames, progress)

@@ -17,7 +17,11 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
         Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => "MissingFileError",
         error if error.is_broken_pipe() => "ClosedPipeError",
         Error::Io { .. } | Error::Output { .. } => "FileError",
-        Error::Decode { .. } | Error::Sequence { .. } | Error::Ended { .. } | Error::Annotation { .. } => "FormatError",
+        Error::Decode { .. }
+        | Error::Sequence { .. }
+        | Error::Ended { .. }
+        | Error::Annotation { .. }
+        | Error::Saved { .. } => "FormatError",
         Error::Parameter { .. } | Error::Setting { .. } => "SettingError",
         Error::Box { .. } => "BoxError",
         Error::FrameLayout { .. } | Error::FrameSize { .. } => "FrameError",

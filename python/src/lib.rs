@@ -12,6 +12,7 @@ mod machine;
 mod model;
 mod multi;
 mod pixels;
+mod saved;
 mod settings;
 mod source;
 mod tracker;

@@ -7,12 +7,13 @@ use kcf_track::Frame;
 use kcf_track::run::{Cause, Detection, DetectionParams, Session};
 use pyo3::exceptions::{PyKeyError, PyOverflowError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList};
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 use rayon::ThreadPool;
 
 use crate::error::{Raise, exception, try_lock};
 use crate::estimate::{Box4, Estimate, box4, is_seen};
 use crate::pixels::{Order, Pixels};
+use crate::saved;
 use crate::settings::{self, MAX_THREADS, Resolved, UInt};
 use crate::tracker::{order_of, read_box_as, warn_of_small};
 
@@ -42,6 +43,10 @@ pub struct MultiTracker {
     detections: DetectionParams,
     inner: Mutex<Inner>,
 }
+
+/// What saved targets are called, and what the library does not know of them.
+const SAVED: &str = "Python targets";
+type Saved = ((String, String, String, usize), DetectionParams, Vec<u8>, usize, bool);
 
 struct Inner {
     session: Session<kcf_track::Tracker>,
@@ -119,6 +124,15 @@ fn last(inner: &Inner, id: usize) -> PyResult<kcf_track::Estimate> {
     inner.session.last(id).filter(|_| shown).ok_or_else(|| PyKeyError::new_err(id))
 }
 
+/// The ids of new targets.
+#[derive(IntoPyObject)]
+enum Added {
+    #[pyo3(transparent)]
+    One(usize),
+    #[pyo3(transparent)]
+    All(Vec<usize>),
+}
+
 #[pymethods]
 impl MultiTracker {
     #[new]
@@ -153,6 +167,8 @@ impl MultiTracker {
     /// replaces a target with that id. Keywords and ``preset`` are settings of this target alone. ``format`` says whether
     /// the numbers are left, top, width, height (``xywh``), or left, top, right, bottom (``xyxy``).
     ///
+    /// A list of boxes adds a target for each, and gives a list of ids, or none at all.
+    ///
     /// Raises what ``Tracker.init`` raises, and FrameError for a frame of another size than that of the other targets.
     #[pyo3(signature = (frame, r#box, *, id = None, format = "xywh", preset = None, **settings))]
     #[expect(clippy::too_many_arguments, reason = "keywords")]
@@ -165,21 +181,43 @@ impl MultiTracker {
         format: &str,
         preset: Option<&str>,
         settings: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<usize> {
+    ) -> PyResult<Added> {
         let id = id.map(|id| id.named(py, "id", "must be a 64-bit non-negative integer")).transpose()?;
         let params = match preset {
             None => settings::change(py, self.resolved.params.clone(), settings)?,
             Some(preset) => settings::resolve(py, preset, settings)?.params,
         };
         let tracker = kcf_track::Tracker::new(params).or_raise(py)?;
+        let is_list = r#box.get_item(0).is_ok_and(|first| first.hasattr("__len__").unwrap_or(false));
+        let boxes = match is_list {
+            true => r#box.try_iter()?.map(|one| read_box_as(&one?, format)).collect::<PyResult<_>>()?,
+            false => vec![read_box_as(r#box, format)?],
+        };
+        if is_list && id.is_some() {
+            return Err(exception(
+                py,
+                "SettingError",
+                "id: several boxes get the next ids; add them one by one".into(),
+            ));
+        }
         let pixels = Pixels::of(frame, self.order)?;
-        let (frame, bbox) = (pixels.frame()?, read_box_as(r#box, format)?);
-        warn_of_small(py, &frame, bbox)?;
+        let frame = pixels.frame()?;
+        boxes.iter().try_for_each(|&bbox| warn_of_small(py, &frame, bbox))?;
         let mut held = self.lock()?;
         let inner = &mut *held;
-        let id = id.unwrap_or(inner.session.next_id());
-        py.detach(|| inner.session.learn(id, tracker, inner.position, frame, bbox)).or_raise(py)?;
-        Ok(id)
+        let before = is_list.then(|| inner.session.clone());
+        let mut ids = Vec::new();
+        for bbox in boxes {
+            let id = id.unwrap_or(inner.session.next_id());
+            let follower = tracker.clone();
+            let learned = py.detach(|| inner.session.learn(id, follower, inner.position, frame, bbox));
+            if let (Err(_), Some(before)) = (&learned, &before) {
+                inner.session = before.clone();
+            }
+            learned.or_raise(py)?;
+            ids.push(id);
+        }
+        Ok(if is_list { Added::All(ids) } else { Added::One(ids[0]) })
     }
 
     /// Finds all targets in the next frame: a dict of ``ok, (left, top, width, height)`` by id.
@@ -281,6 +319,37 @@ impl MultiTracker {
     #[getter]
     fn refused(&self) -> PyResult<BTreeMap<usize, String>> {
         Ok(self.lock()?.refused.clone())
+    }
+
+    /// All targets with what they have learned, and the frames that are kept for late detections, as bytes for
+    /// ``from_bytes``. Raises FormatError where ``Tracker.to_bytes`` does.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let held = self.lock()?;
+        let inner = &*held;
+        let session = py.detach(|| inner.session.to_bytes()).or_raise(py)?;
+        let Resolved { preset, params } = self.resolved.clone();
+        let order = self.order.name().to_owned();
+        let settings = (preset, params.document(&self.resolved.preset).to_string(), order, self.threads);
+        let saved: Saved = (settings, self.detections.clone(), session, inner.position, inner.detects);
+        saved::write(py, SAVED, &saved)
+    }
+
+    /// The targets of ``to_bytes``, which continue with equal results. Raises FormatError for bytes of something else or of
+    /// another version, and for those that were cut or changed.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let ((preset, document, order, threads), detections, session, position, detects): Saved =
+            saved::read(py, SAVED, data)?;
+        let document = document.parse().unwrap_or_default();
+        let params = kcf_track::Params::from_document(&document).or_raise(py)?;
+        let session = py.detach(|| Session::from_bytes(&session)).or_raise(py)?;
+        let inner = Mutex::new(Inner::new(session, position, detects));
+        let (resolved, order) = (Resolved { preset, params }, order_of(py, &order)?);
+        Ok(Self { resolved, order, threads: threads.min(MAX_THREADS), detections, inner })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((slf.getattr("from_bytes")?, (slf.get().to_bytes(slf.py())?,)))
     }
 
     /// An independent copy with the same models.

@@ -3,15 +3,16 @@
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kcf_track::{BBox, Frame};
+use kcf_track::{BBox, Frame, State};
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::{Raise, exception, try_lock, wrong_type};
-use crate::estimate::{Box4, Estimate, box4, is_seen};
+use crate::estimate::{Box4, Estimate, is_seen};
 use crate::pixels::{Order, Pixels};
+use crate::saved;
 use crate::settings::{self, Resolved};
 
 /// Follows one target: takes a box in the first frame, gives a box and its reliability in every later one.
@@ -24,7 +25,10 @@ use crate::settings::{self, Resolved};
 /// ``scale`` and other settings of the detector, such as ``padding``; ``settings={path: value}`` sets any path of
 /// ``tracker.settings``, ``machine={name: value}`` the machine of the guard or detector.
 ///
+/// ``integer=True`` gives boxes of whole numbers, as OpenCV's trackers do; what is followed stays exact.
+///
 /// A tracker belongs to one thread at a time: a second one gets a StateError. Other Python threads run meanwhile.
+/// ``pickle`` and ``to_bytes`` keep what it has learned.
 ///
 /// Examples:
 ///     >>> import kcf_track, numpy
@@ -38,16 +42,20 @@ use crate::settings::{self, Resolved};
 pub struct Tracker {
     resolved: Resolved,
     order: Order,
+    /// Whether boxes are whole numbers.
+    integer: bool,
     inner: Mutex<kcf_track::Tracker>,
     /// The last estimate, readable during an update.
     last: Mutex<Option<kcf_track::Estimate>>,
 }
 
 impl Tracker {
-    /// A tracker without a target.
-    fn of(py: Python<'_>, resolved: Resolved, order: Order) -> PyResult<Self> {
-        let inner = Mutex::new(kcf_track::Tracker::new(resolved.params.clone()).or_raise(py)?);
-        Ok(Self { resolved, order, inner, last: Mutex::new(None) })
+    fn shown(&self, estimate: kcf_track::Estimate) -> Shown {
+        let BBox { x, y, w, h } = estimate.bbox;
+        match self.integer {
+            true => Shown::Whole((x.round() as i64, y.round() as i64, w.round() as i64, h.round() as i64)),
+            false => Shown::Exact((x, y, w, h)),
+        }
     }
 
     /// # Errors
@@ -65,13 +73,73 @@ impl Tracker {
     }
 }
 
+/// A box as it is asked for.
+#[derive(IntoPyObject)]
+enum Shown {
+    #[pyo3(transparent)]
+    Exact(Box4),
+    #[pyo3(transparent)]
+    Whole((i64, i64, i64, i64)),
+}
+
+/// What a saved tracker is called, and what the library does not know of it.
+const SAVED: &str = "Python tracker";
+type Saved = (String, String, bool, Vec<u8>, Option<kcf_track::Estimate>);
+
 #[pymethods]
 impl Tracker {
     #[new]
-    #[pyo3(signature = (preset = "robust", *, order = "bgr", **settings))]
-    fn new(py: Python<'_>, preset: &str, order: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    #[pyo3(signature = (preset = "robust", *, order = "bgr", integer = false, **settings))]
+    fn new(
+        py: Python<'_>,
+        preset: &str,
+        order: &str,
+        integer: bool,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
         let resolved = settings::resolve(py, preset, settings)?;
-        Self::of(py, resolved, order_of(py, order)?)
+        let inner = Mutex::new(kcf_track::Tracker::new(resolved.params.clone()).or_raise(py)?);
+        Ok(Self { resolved, order: order_of(py, order)?, integer, inner, last: Mutex::new(None) })
+    }
+
+    /// The tracker with all that it has learned, as bytes for ``from_bytes``. Raises FormatError for detectors with a
+    /// network or a machine over windows, and for a guard.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.lock()?.to_bytes().or_raise(py)?;
+        let (preset, order) = (self.resolved.preset.clone(), self.order.name().to_owned());
+        let saved: Saved = (preset, order, self.integer, bytes, self.last());
+        saved::write(py, SAVED, &saved)
+    }
+
+    /// The tracker of ``to_bytes``, which continues with equal results. Raises FormatError for bytes of something else or
+    /// of another version, and for those that were cut or changed.
+    ///
+    /// Examples:
+    ///     >>> import kcf_track, numpy
+    ///     >>> frame = numpy.random.default_rng(0).integers(0, 255, (48, 64), numpy.uint8)
+    ///     >>> tracker = kcf_track.Tracker("paper")
+    ///     >>> tracker.init(frame, (20, 10, 16, 16))
+    ///     >>> kcf_track.Tracker.from_bytes(tracker.to_bytes()).update(frame) == tracker.update(frame)
+    ///     True
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let (preset, order, integer, bytes, last): Saved = saved::read(py, SAVED, data)?;
+        let inner = py.detach(|| kcf_track::Tracker::from_bytes(&bytes)).or_raise(py)?;
+        let resolved = Resolved { preset, params: inner.params().clone() };
+        let (order, inner) = (order_of(py, &order)?, Mutex::new(inner));
+        Ok(Self { resolved, order, integer, inner, last: Mutex::new(last) })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((slf.getattr("from_bytes")?, (slf.get().to_bytes(slf.py())?,)))
+    }
+
+    /// OpenCV's name for ``confidence``: 1 for the box that was given, NaN where there is none.
+    #[pyo3(name = "getTrackingScore")]
+    fn tracking_score(&self, py: Python<'_>) -> PyResult<f32> {
+        let last = self.last().ok_or(kcf_track::Error::NotInitialized).or_raise(py)?;
+        let given = (last.state == State::Initial).then_some(1.0);
+        Ok(last.evidence.confidence.or(given).unwrap_or(f32::NAN))
     }
 
     /// Learns the target in ``box`` (left, top, width, height, or two corners with ``format="xyxy"``; it may reach over
@@ -114,14 +182,14 @@ impl Tracker {
     ///     >>> ok, box = tracker.update(frame)
     ///     >>> ok, tracker.state
     ///     (True, 'tracking')
-    fn update(&self, py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<(bool, Box4)> {
+    fn update(&self, py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<(bool, Shown)> {
         let pixels = Pixels::of(frame, self.order)?;
         let frame = pixels.frame()?;
         let mut held = self.lock()?;
         let inner = &mut *held;
         let estimate = py.detach(|| inner.update(frame)).or_raise(py)?;
         self.keep(estimate);
-        Ok((is_seen(estimate.state), box4(estimate.bbox)))
+        Ok((is_seen(estimate.state), self.shown(estimate)))
     }
 
     /// Corrects the place and the size in the last frame by a box from elsewhere, as a detector's, without learning anew, and
@@ -130,11 +198,11 @@ impl Tracker {
     ///
     /// Raises NotInitializedError before ``init``, BoxError for a box where no target can be.
     #[pyo3(signature = (r#box, noise, *, format = "xywh"))]
-    fn adjust(&self, py: Python<'_>, r#box: &Bound<'_, PyAny>, noise: f64, format: &str) -> PyResult<Box4> {
+    fn adjust(&self, py: Python<'_>, r#box: &Bound<'_, PyAny>, noise: f64, format: &str) -> PyResult<Shown> {
         let bbox = read_box_as(r#box, format)?;
         let estimate = self.lock()?.adjust(bbox, noise).or_raise(py)?;
         self.keep(estimate);
-        Ok(box4(estimate.bbox))
+        Ok(self.shown(estimate))
     }
 
     /// The estimate of the last frame; None before ``init``.
@@ -146,8 +214,8 @@ impl Tracker {
     /// The box of the target, or the last guess: left, top, width, height; None before ``init``.
     #[getter]
     #[pyo3(name = "box")]
-    fn bbox(&self) -> Option<Box4> {
-        self.last().map(|estimate| box4(estimate.bbox))
+    fn bbox(&self) -> Option<Shown> {
+        self.last().map(|estimate| self.shown(estimate))
     }
 
     /// ``initial``, ``tracking``, ``recovered``, ``uncertain``, ``occluded`` or ``lost``; None before ``init``.
@@ -235,7 +303,8 @@ impl Tracker {
         let inner = &*held;
         let copied = py.detach(|| inner.clone());
         let last = Mutex::new(self.last());
-        Ok(Self { resolved: self.resolved.clone(), order: self.order, inner: Mutex::new(copied), last })
+        let resolved = self.resolved.clone();
+        Ok(Self { resolved, order: self.order, integer: self.integer, inner: Mutex::new(copied), last })
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {

@@ -17,7 +17,8 @@ import pytest
 from conftest import ROOT
 from kcf_track import _native, machines
 from sklearn.base import clone, is_classifier
-from sklearn.datasets import load_digits
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits, load_wine
 from sklearn.metrics import pairwise
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -381,3 +382,41 @@ def test_a_fit_that_fails_changes_nothing(made):
     asked = x.copy()
     x[:] = 0
     assert np.array_equal(ask(asked), before)
+
+
+@pytest.mark.parametrize("load", [load_digits, load_wine])
+def test_the_defaults_are_as_accurate_as_those_of_scikit_learn(load):
+    x, y = load(return_X_y=True)
+    for scale in (False, True):
+        given = StandardScaler().fit_transform(x) if scale else x
+        score = lambda machine: cross_val_score(machine, given, y, cv=5).mean()
+        ours, theirs = score(machines.SVM()), score(SVC())
+        assert ours > theirs - 0.02, (scale, ours, theirs)
+
+
+def test_gamma_is_the_bandwidth_of_scikit_learn(digits):
+    x, y = digits
+    x, y = x[:200], y[:200]
+    for gamma in ("scale", "auto", 0.3):
+        mine = machines.SVM(2.0, balance=False, kernel="rbf", gamma=gamma, tolerance=1e-9, multiclass="ovr").fit(x, y == 3)
+        theirs = SVC(C=2.0, gamma=gamma, tol=1e-9).fit(x, y == 3)
+        assert np.allclose(mine.decision_function(x), theirs.decision_function(x), atol=1e-6), gamma
+    fitted = machines.SVM().fit(x, y)
+    assert fitted.sigma_ == pytest.approx(x.std()) and fitted.get_params()["sigma"] == "scale"
+    assert machines.SVM().fit(np.ones((4, 2)), [0, 0, 1, 1]).sigma_ == 1.0
+    for wrong, message in (
+        ({"sigma": 0.5, "gamma": 1.0}, "one of them is enough"),
+        ({"sigma": "auto"}, "^sigma = 'auto': must be a number"),
+        ({"gamma": 0.0}, "^gamma = 0.0: must be above 0"),
+        ({"gamma": "wide"}, "^gamma = 'wide': must be a number"),
+    ):
+        with pytest.raises(kcf_track.SettingError, match=message):
+            machines.SVM(**wrong).fit(x, y)
+    with pytest.raises(TypeError, match="probability"):
+        machines.SVM(probability=True)
+
+
+def test_scikit_learn_makes_probabilities_of_decisions(digits):
+    x, y = digits
+    sure = CalibratedClassifierCV(machines.SVM(), cv=3).fit(x[:300], y[:300]).predict_proba(x[300:400])
+    assert np.allclose(sure.sum(axis=1), 1) and (sure.argmax(axis=1) == y[300:400]).mean() > 0.9

@@ -42,7 +42,7 @@ def test_a_table_of_boxes(clips, tmp_path):
         {"clip": clips[2]},
         {"clip": clips[3], "box": (-900, 0, 20, 20)},
     ]
-    rows = track_many(jobs, preset="fast", end=8, folder=tmp_path / "out", workers=2)
+    rows = track_many(jobs, preset="fast", end=8, out=tmp_path / "out", workers=2)
     expected = [tuple(round(side, 4) for side in step.box) for step in track(clips[0], CAR, preset="fast", end=8)]
     assert boxes(rows, clips[0]) == expected
     assert boxes(rows, clips[1], 4)[0] == CAR and boxes(rows, clips[1], 4)[5] == (20, 50, 38, 60)
@@ -55,7 +55,7 @@ def test_a_table_of_boxes(clips, tmp_path):
     (kept,) = (tmp_path / "out").glob("clip0-*.json")
     assert [row["x"] for row in read_boxes(kept).rows] == [box[0] for box in expected]
     assert len(list((tmp_path / "out").iterdir())) == 3, "failures leave nothing behind"
-    assert track_many(iter(jobs), preset="fast", end=8, folder=tmp_path / "out") == rows
+    assert track_many(iter(jobs), preset="fast", end=8, out=tmp_path / "out") == rows
     for wrong, reason in (({"frame": "a"}, "row 2: invalid"), ({"id": 1}, "row 2: target 1 has a box in this frame")):
         with pytest.raises(SettingError, match=reason):
             track_many([jobs[0], {**jobs[0], **wrong}])
@@ -114,10 +114,10 @@ def test_finished_clips_are_kept(clips, demo, tmp_path):
     pipe = tmp_path / "clip.y4m"
     pipe.write_bytes(b"YUV4MPEG2 W64 H48 F25:1\n" + 2 * (b"FRAME\n" + bytes(range(256)) * 18))
     jobs = [{"clip": pipe, "box": (9, 9, 20, 20)}]
-    assert len(track_many(jobs, preset="fast", folder=tmp_path / "out")) == 2
+    assert len(track_many(jobs, preset="fast", out=tmp_path / "out")) == 2
     pipe.write_bytes(pipe.read_bytes() + b"FRAME\n" + bytes(range(256)) * 18)
     os.utime(pipe, (time.time() + 9, time.time() + 9))
-    assert len(track_many(jobs, preset="fast", folder=tmp_path / "out")) == 3
+    assert len(track_many(jobs, preset="fast", out=tmp_path / "out")) == 3
 
 
 def test_a_process_that_dies_ends_its_clip_alone(clips, monkeypatch):
@@ -154,7 +154,7 @@ def test_an_executor_may_be_given(clips):
 def test_ctrl_c_keeps_what_is_done(clips, tmp_path):
     out = tmp_path / "out"
     jobs = [{"clip": clip, "box": CAR} for clip in clips]
-    text = f"import kcf_track\nkcf_track.track_many({jobs!r}, folder={str(out)!r}, workers=1, end=40)"
+    text = f"import kcf_track\nkcf_track.track_many({jobs!r}, out={str(out)!r}, workers=1, end=40)"
     running = subprocess.Popen([sys.executable, "-c", text], stderr=subprocess.PIPE, preexec_fn=reset_signals)
     deadline = time.monotonic() + 60
     while not list(out.glob("*.json")) and time.monotonic() < deadline:
@@ -165,7 +165,7 @@ def test_ctrl_c_keeps_what_is_done(clips, tmp_path):
     assert b"KeyboardInterrupt" in errors and time.monotonic() - begun < 5
     kept = {path: path.read_bytes() for path in out.glob("*.json")}
     assert 1 <= len(kept) < len(clips)
-    rows = track_many(jobs, folder=out, end=40)
+    rows = track_many(jobs, out=out, end=40)
     assert len(rows) == 40 * len(clips) and not any(row["error"] for row in rows)
     assert all(path.read_bytes() == content for path, content in kept.items()), "finished clips are not tracked again"
 
@@ -194,7 +194,7 @@ def test_a_killed_dask_worker_loses_nothing(clips, tmp_path):
 
         thread = threading.Thread(target=kill)
         thread.start()
-        rows = track_many(jobs, client, folder=tmp_path / "out", preset="robust", end=40)
+        rows = track_many(jobs, client, out=tmp_path / "out", preset="robust", end=40)
         thread.join()
     assert killed[0] in pids and len(rows) == 40 * len(clips)
 

@@ -189,7 +189,7 @@ def test_presets_and_others_are_scored(demo, tmp_path):
     shutil.copy(demo / "groundtruth_rect.txt", results / "demo.txt")
     found = kcf_track.evaluate(
         demo, ["robust", ("robust", {"padding": 2})], others={"ours": Ours, "still": Still}, results={"truth": results},
-        progress=False, folder=tmp_path / "runs", jobs=1, baseline="still",
+        progress=False, out=tmp_path / "runs", jobs=1, baseline="still",
     )  # fmt: skip
     scores = found.scores
     assert list(scores)[0] == "truth" and scores["truth"]["precision_20"] == 1.0
@@ -201,7 +201,7 @@ def test_presets_and_others_are_scored(demo, tmp_path):
     assert "<svg" in (tmp_path / "runs/report.html").read_text(encoding="utf-8")
     read = kcf_track.evaluate(demo, [], results={"still": tmp_path / "runs/results/still"})
     assert read.scores["still"]["auc"] == scores["still"]["auc"]
-    again = kcf_track.evaluate(demo, ["robust"], others={"still": Ours}, folder=tmp_path / "runs")
+    again = kcf_track.evaluate(demo, ["robust"], others={"still": Ours}, out=tmp_path / "runs")
     assert again.scores["robust"]["auc"] == scores["robust"]["auc"]
     assert again.scores["still"]["auc"] == scores["ours"]["auc"], "runs of others are not reused"
 
@@ -354,3 +354,22 @@ def test_unusable_frames_are_missing_where_they_are_skipped(noise):
     assert states == ["initial", "missing", "missing", "tracking"]
     with pytest.raises(TypeError):
         list(track(frames, BOX, preset="paper"))
+
+
+def test_classes_are_named_by_id_or_in_order(noise, demo):
+    frames, boxes = moving(noise, 3), {1: (60, 40, 30, 24), 2: (20, 20, 24, 24)}
+    run = kcf_track.track(frames, boxes, preset="paper", classes={2: "bike", 1: "person"})
+    assert {row["id"]: row["class"] for row in run.rows} == {1: "person", 2: "bike"}
+    assert next(kcf_track.track(frames, boxes, preset="paper", classes={2: "bike"})).classes == {1: "target", 2: "bike"}
+    for wrong in ({3: "cat"}, {"1": "cat"}):
+        with pytest.raises(kcf_track.SettingError, match="there is no target .*; the ids are 1, 2"):
+            kcf_track.track(frames, boxes, classes=wrong)
+
+
+def test_a_run_is_shown_in_a_line_and_as_a_table(noise):
+    run = kcf_track.track(moving(noise, 3), [(60, 40, 30, 24), (20, 20, 24, 24)], preset="paper")
+    assert repr(run) == "<kcf_track.Run: 0 frames of 2 targets, stopped>" and "<table>" in run._repr_html_()
+    run.finish()
+    assert repr(run) == "<kcf_track.Run: 3 frames of 2 targets>"
+    shown = run._repr_html_()
+    assert shown.count("<tr>") == 3 and "<td>tracking</td>" in shown and "<td>2</td><td>3</td>" in shown

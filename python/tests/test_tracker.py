@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import pickle
 import subprocess
 import sys
 import tracemalloc
@@ -312,3 +313,73 @@ os.waitpid(child, 0)
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     child, parent = ran.stdout.splitlines()
     assert child == parent
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_pickled_tracker_goes_on_with_equal_results(noise, preset):
+    frames = moving(noise, 8)
+    tracker = kcf_track.Tracker(preset, order="rgb", integer=True)
+    tracker.init(frames[0], (60, 40, 30, 24))
+    tracker.update(frames[1])
+    again = pickle.loads(pickle.dumps(tracker))
+    assert (again.preset, again.order, again.settings, again.box) == (preset, "rgb", tracker.settings, tracker.box)
+    for frame in frames[2:]:
+        assert again.update(frame) == tracker.update(frame) and again.estimate == tracker.estimate
+    with pytest.raises(kcf_track.FormatError, match="cannot be saved"):
+        guarded = kcf_track.Tracker("paper", guard="krr")
+        guarded.init(frames[0], (60, 40, 30, 24))
+        guarded.to_bytes()
+
+
+def test_pickled_targets_go_on_with_equal_results(noise):
+    frames = moving(noise, 14)
+    targets = kcf_track.MultiTracker("fast", threads=2, detections={"confirm": 1}, padding=2.5)
+    assert targets.add(frames[0], [(60, 40, 30, 24), (20, 20, 24, 24)]) == [1, 2]
+    for frame in frames[1:5]:
+        targets.update(frame, [(90, 60, 20, 20)])
+    again = pickle.loads(pickle.dumps(targets))
+    for at, frame in enumerate(frames[5:], 5):
+        late = {"detections": [(92, 61, 20, 20)], "at": at - 2} if at % 3 == 0 else {}
+        assert again.update(frame, **late) == targets.update(frame, **late)
+    assert again.items() == targets.items() and again.position == targets.position and len(again) == 3
+    assert again._parameters == targets._parameters
+
+
+def test_bytes_of_something_else_are_refused(noise):
+    tracker, targets = kcf_track.Tracker("paper"), kcf_track.MultiTracker("paper")
+    tracker.init(noise, (60, 40, 30, 24))
+    for kind, data in ((kcf_track.Tracker, tracker.to_bytes()), (kcf_track.MultiTracker, targets.to_bytes())):
+        changed = bytearray(data)
+        changed[len(data) // 2] ^= 1
+        for wrong in (b"", b"kcf-track", data[:-1], data[: len(data) // 3], data + b"x", bytes(changed)):
+            with pytest.raises(kcf_track.FormatError, match="^saved "):
+                kind.from_bytes(wrong)
+    with pytest.raises(kcf_track.FormatError, match="something else"):
+        kcf_track.Tracker.from_bytes(targets.to_bytes())
+
+
+def test_boxes_may_be_whole_numbers_and_scores_have_the_name_of_opencv(noise):
+    frames = moving(noise, 3)
+    whole, exact = kcf_track.Tracker("fast", integer=True), kcf_track.Tracker("fast")
+    with pytest.raises(kcf_track.NotInitializedError):
+        whole.getTrackingScore()
+    for tracker in (whole, exact):
+        tracker.init(frames[0], (60.4, 40.4, 30, 24))
+    assert whole.getTrackingScore() == 1 and whole.box == (60, 40, 30, 24)
+    ok, box = whole.update(frames[1])
+    assert all(type(side) is int for side in box) and box == tuple(round(side) for side in exact.update(frames[1])[1])
+    assert whole.copy().update(frames[2])[1] == tuple(round(side) for side in exact.update(frames[2])[1])
+    assert 0 < whole.getTrackingScore() <= 1 and whole.copy().box == whole.box
+
+
+def test_a_list_of_boxes_adds_all_or_none(noise):
+    targets = kcf_track.MultiTracker("paper")
+    with pytest.raises(kcf_track.BoxError):
+        targets.add(noise, [(60, 40, 30, 24), (1, 1, -3, 4)])
+    assert targets.ids == []
+    assert targets.add(noise, np.array([[60, 40, 90, 64], [10, 10, 40, 40]]), format="xyxy") == [1, 2]
+    assert targets[2].box == (10, 10, 30, 30) and targets.add(noise, []) == []
+    with pytest.raises(kcf_track.SettingError, match="^id: "):
+        targets.add(noise, [(60, 40, 30, 24)], id=4)
+    with pytest.warns(UserWarning, match="1x1 pixels"):
+        targets.add(noise, (60, 40, 1, 1))

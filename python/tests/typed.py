@@ -81,7 +81,7 @@ def results(folder: str) -> list[dict[str, Any]]:
     run.save("labels.xml", "cvat")
     boxes: Boxes = read_boxes("work.json", size=(640, 480))
     state: str = next(track(folder, boxes)).state
-    rows = track_many([{"clip": folder, "box": (1, 2, 3, 4)}], folder="out", preset="fast")
+    rows = track_many([{"clip": folder, "box": (1, 2, 3, 4)}], out="out", preset="fast")
     return [*rows, {"shape": run.xyxy.shape, "state": state}]
 
 

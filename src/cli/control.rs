@@ -15,7 +15,7 @@ use crate::cancel::{CancelToken, spawn};
 use crate::export::TargetRecord;
 use crate::media::{Item, is_pipe};
 use crate::run::{Command, MAX_TARGETS, Reach, Request, Session, word};
-use crate::tracker::{Tracker, check_start};
+use crate::tracker::{Tracker, check_start, too_small};
 
 /// Bytes of the longest line; a longer one is refused.
 const MAX_LINE: u64 = 256 << 10;
@@ -50,6 +50,9 @@ pub struct Answer {
     /// Why it is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// What speaks against a box that is used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
     /// Boxes that are refused, by their places from 0, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     refused: Vec<(usize, String)>,
@@ -59,7 +62,12 @@ impl Answer {
     fn new(line: u64, request: &Request, index: usize, done: Result<Vec<Option<usize>>, String>) -> Self {
         let (answer, tag) = (request.word.clone(), request.tag.clone());
         let (accepted, reason) = (done.is_ok(), done.as_ref().err().cloned());
-        Self { answer, line, tag, index, accepted, ids: done.unwrap_or_default(), reason, refused: Vec::new() }
+        let warning = match &request.command {
+            Ok(Command::Add { bbox, .. } | Command::Give { bbox, .. }) if accepted => too_small(bbox),
+            _ => None,
+        };
+        let warning = warning.map(|text| format!("the box {text}"));
+        Self { answer, line, tag, index, accepted, ids: done.unwrap_or_default(), reason, warning, refused: Vec::new() }
     }
 }
 
@@ -243,7 +251,7 @@ impl Control {
 /// What of these answers is said to a person.
 pub fn warnings(answers: &[Answer]) -> Vec<String> {
     let refused = |answer: &Answer| {
-        let reason = answer.reason.as_ref().filter(|reason| *reason != SUPERSEDED)?;
+        let reason = answer.reason.as_ref().filter(|reason| *reason != SUPERSEDED).or(answer.warning.as_ref())?;
         Some(format!("command {}: {reason}", answer.line))
     };
     let mut all: Vec<_> = answers.iter().filter_map(refused).collect();
@@ -339,9 +347,12 @@ mod tests {
         assert_eq!(told.lines().count(), 4);
         let boxes = |target: &TargetRecord| (target.id, target.boxes().next().unwrap().1.x);
         assert_eq!(targets.iter().map(boxes).collect::<Vec<_>>(), [(7, 40.0), (8, 50.0)]);
+        let tiny = refused(&mut session, &mut targets, &[r#"{"do":"add","bbox":[30,30,1,1]}"#.into()]);
+        assert!(tiny.len() == 1 && tiny[0].starts_with("command 1: the box is 1x1 pixels"), "{tiny:?}");
+        assert_eq!(targets.len(), 3, "it is followed all the same");
         let more: Vec<_> = (0..MAX_TARGETS).map(|_| add("", 20)).collect();
         let told = refused(&mut session, &mut targets, &more);
-        assert!(told.len() == 2 && told[0].contains("100 targets"), "{told:?}");
+        assert!(told.len() == 3 && told[0].contains("100 targets"), "{told:?}");
         // Trying a box takes time.
         let wrong: Vec<_> = (0..200).map(|_| give(7, 130)).collect();
         let told = refused(&mut session, &mut targets, &wrong).join("\n");

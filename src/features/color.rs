@@ -20,6 +20,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::hog::{Hog, LANES, SIGNED, UNSIGNED};
+use crate::archive::Archive;
 use crate::frame::luma;
 use crate::simd::leveled;
 
@@ -124,6 +125,11 @@ fn centres() -> &'static [(usize, [f64; 3])] {
         let named = CENTRES.iter().enumerate().flat_map(|(name, of)| of.iter().map(move |&rgb| (name, rgb)));
         named.map(|(name, rgb)| (name, lab([16, 8, 0].map(|shift| f64::from(rgb >> shift & 255))))).collect()
     })
+}
+
+/// Makes the tables that all targets share, which takes some time once in a process.
+pub(crate) fn prepare() {
+    table();
 }
 
 /// The table of all bins.
@@ -341,6 +347,13 @@ impl ColorHistogram {
     pub fn copy_model(&mut self, other: &Self) {
         self.shares.copy_from_slice(&other.shares);
         (self.gain, self.trained) = (other.gain, other.trained);
+    }
+
+    /// Writes or reads what was learned.
+    pub fn transfer(&mut self, archive: &mut Archive<'_>) {
+        archive.floats(self.shares.as_flattened_mut());
+        archive.value(&mut self.gain);
+        archive.value(&mut self.trained);
     }
 
     /// Learns from the colour bins of a patch of `width` pixels a row: the target's colours are in `inside`, those of its

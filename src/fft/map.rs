@@ -15,6 +15,7 @@ use std::ops::{Deref, DerefMut, Range};
 use rustfft::num_complex::Complex32;
 
 use super::line::{Cell, LANES, LinePlan, Lines, split_real};
+use crate::archive::Archive;
 use crate::simd::leveled;
 
 /// Floats per cell of a map that [`LanePlan`] transforms: 32 real channels.
@@ -493,6 +494,14 @@ impl FeatureMap {
     pub fn values_mut(&mut self) -> &mut [f32] {
         match self {
             Self::Lanes(map) | Self::Plane { map, .. } => map,
+        }
+    }
+
+    /// Writes or reads the spectrum.
+    pub fn transfer(&mut self, archive: &mut Archive<'_>) {
+        match self {
+            Self::Lanes(map) => archive.floats(map.iter_mut()),
+            Self::Plane { spectrum, .. } => archive.complex(spectrum),
         }
     }
 }

@@ -38,6 +38,7 @@ use std::ops::Range;
 
 use rustfft::num_complex::Complex32;
 
+use crate::archive::Archive;
 use crate::fft::{AlignedBuf, CHANNELS, Cell, LANES, LanePlan, PlanePlan, phase_shift, split_real};
 use crate::simd::{leveled, tree_sums};
 
@@ -246,6 +247,13 @@ impl BackgroundAware {
             [(&mut self.sample, &other.sample), (&mut self.filter, &other.filter), (&mut self.slow, &other.slow)]
         {
             to.copy_from_slice(from);
+        }
+    }
+
+    /// Writes or reads what was learned.
+    pub(crate) fn transfer(&mut self, archive: &mut Archive<'_>) {
+        for learned in [&mut self.sample, &mut self.filter, &mut self.slow] {
+            archive.floats(learned.iter_mut());
         }
     }
 

@@ -10,6 +10,7 @@ use std::f64::consts::TAU;
 
 use rustfft::num_complex::Complex64;
 
+use crate::archive::Archive;
 use crate::features::hog::{Lanes, PATCHES};
 use crate::simd::leveled;
 
@@ -151,6 +152,13 @@ impl Correlation1d {
             *mean += rate * (f64::from(energy) - *mean);
         }
         self.trained = true;
+    }
+
+    /// Writes or reads what was learned.
+    pub fn transfer(&mut self, archive: &mut Archive<'_>) {
+        archive.floats(self.numerator.as_flattened_mut());
+        archive.doubles(&mut self.denominator);
+        archive.value(&mut self.trained);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The kernelized correlation filter: kernel ridge regression on all cyclic shifts of a patch (Henriques, Caseiro,
 //! Martins & Batista, "High-Speed Tracking with Kernelized Correlation Filters", TPAMI 2015).
 
+use crate::archive::Archive;
 use crate::fft::{FeatureMap, MapPlan, Scratch};
 use crate::kernels::Kernel;
 use crate::kernels::KernelCorrelator;
@@ -93,6 +94,14 @@ impl Kcf {
             *alpha = *alpha * (1.0 - rate) + y / (*k + self.lambda) * rate;
         }
         self.trained = true;
+    }
+
+    /// Writes or reads what was learned, and the last response.
+    pub(crate) fn transfer(&mut self, archive: &mut Archive<'_>) {
+        archive.complex(&mut self.alpha);
+        self.model.transfer(archive);
+        archive.floats(&mut self.response);
+        archive.value(&mut self.model_energy);
     }
 
     /// The last response, `[row][column]`.

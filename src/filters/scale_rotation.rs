@@ -6,6 +6,7 @@
 //! targets do not turn, and many whose look changes seem to: a prior favours small turns.
 
 use super::correlation_1d::{Correlation1d, MAX_STEPS};
+use crate::archive::Archive;
 use crate::features::hog::{BATCH_CELL, CHANNELS, GROUP, Group, HogBatch, Lanes, PATCHES};
 use crate::simd::{leveled, whole};
 
@@ -243,6 +244,11 @@ impl ScaleFilter {
         self.filter.learn(self.samples.take(patch, center, zoom), self.settings.rate * times);
     }
 
+    /// Writes or reads what was learned.
+    pub fn transfer(&mut self, archive: &mut Archive<'_>) {
+        self.filter.transfer(archive);
+    }
+
     /// Learns the box as [`find`](Self::find) has seen it last.
     pub fn learn_found(&mut self, times: f64) {
         self.filter.learn_used(&self.samples.features, self.settings.rate * times);
@@ -322,6 +328,11 @@ impl RotationFilter {
     /// Learns the target as [`find`](Self::find) has seen it last, at `times` the rate.
     pub fn learn_found(&mut self, times: f64) {
         self.filter.learn_used(&self.features, self.settings.rate * times);
+    }
+
+    /// Writes or reads what was learned.
+    pub fn transfer(&mut self, archive: &mut Archive<'_>) {
+        self.filter.transfer(archive);
     }
 
     /// The features of all angles around `center`.

@@ -19,7 +19,7 @@ use yuv::Packed;
 use crate::error::{Error, Result};
 
 /// The order of the bytes of one pixel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum PixelFormat {
     /// One byte: gray.
     Gray8,

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::association::{Candidate, associate, enlarged};
 use super::session::{Follower, Outcome, Session, Target};
@@ -124,21 +124,21 @@ pub struct Detected {
 /// What a session needs for detections.
 #[derive(Clone, Debug)]
 pub(super) struct Detector<F> {
-    params: DetectionParams,
+    pub params: DetectionParams,
     /// A copy follows each new target.
-    tracker: F,
+    pub tracker: F,
     /// The latest frames, by position.
-    frames: VecDeque<(usize, FrameBuf)>,
+    pub frames: VecDeque<(usize, FrameBuf)>,
     /// Frames in a row for which two targets have lain on each other.
-    doubles: BTreeMap<(usize, usize), usize>,
+    pub doubles: BTreeMap<(usize, usize), usize>,
     /// Targets that have ended.
-    ended: Vec<usize>,
+    pub ended: Vec<usize>,
     /// Whether there were detections.
-    has_begun: bool,
+    pub has_begun: bool,
 }
 
 /// What detections say of a target.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Life {
     /// Whether it is shown.
     pub confirmed: bool,
@@ -386,7 +386,7 @@ impl Session<Tracker> {
             return self.confirm(id, params);
         }
         if life.hits_lost >= params.relearn || target.follower.drift() > params.drift {
-            let (follower, estimate, boxes) = self.learned_at(at, detection, State::Recovered)?;
+            let (follower, estimate, boxes) = self.learned_at(at, id, detection, State::Recovered)?;
             let target = self.targets.get_mut(&id)?;
             (target.follower, target.last) = (follower, Some(estimate));
             if let Some(life) = &mut target.life {
@@ -452,8 +452,8 @@ impl Session<Tracker> {
         {
             return None;
         }
-        let (follower, estimate, boxes) = self.learned_at(at, detection, State::Tracking)?;
         let id = self.next_id();
+        let (follower, estimate, boxes) = self.learned_at(at, id, detection, State::Tracking)?;
         let confirmed = params.confirm <= 1;
         let (class, evidence) = (detection.class.clone(), 1.0);
         let life = Life { confirmed, class, evidence, hits: 1, last_hit: at, boxes, ..Life::default() };
@@ -463,9 +463,16 @@ impl Session<Tracker> {
     }
 
     /// A follower that has learned a detection in its frame and has seen all frames since, with its boxes in them.
-    fn learned_at(&self, at: usize, detection: &Detection, state: State) -> Option<(Tracker, Estimate, Boxes)> {
+    fn learned_at(
+        &self,
+        at: usize,
+        turn: usize,
+        detection: &Detection,
+        state: State,
+    ) -> Option<(Tracker, Estimate, Boxes)> {
         let detector = self.detector.as_ref()?;
         let (mut follower, mut last, mut boxes) = (detector.tracker.clone(), None, VecDeque::new());
+        follower.take_turn(turn);
         for (position, frame) in detector.frames.iter().filter(|(position, _)| *position >= at) {
             let estimate: Estimate = match last {
                 None => follower.init(frame, detection.bbox),

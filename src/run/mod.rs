@@ -31,6 +31,7 @@ mod command;
 mod detections;
 #[cfg(feature = "cli")]
 mod offline;
+mod saved;
 mod session;
 
 #[cfg(feature = "cli")]

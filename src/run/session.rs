@@ -38,6 +38,9 @@ pub trait Follower: Send {
     fn response(&self) -> Option<ResponseMap<'_>> {
         None
     }
+
+    /// The place of the target among others: see [`Tracker::take_turn`].
+    fn take_turn(&mut self, _turn: usize) {}
 }
 
 impl Follower for Tracker {
@@ -51,6 +54,10 @@ impl Follower for Tracker {
 
     fn response(&self) -> Option<ResponseMap<'_>> {
         Self::response(self)
+    }
+
+    fn take_turn(&mut self, turn: usize) {
+        Self::take_turn(self, turn);
     }
 }
 
@@ -66,6 +73,10 @@ impl<F: Follower + ?Sized> Follower for Box<F> {
     fn response(&self) -> Option<ResponseMap<'_>> {
         (**self).response()
     }
+
+    fn take_turn(&mut self, turn: usize) {
+        (**self).take_turn(turn);
+    }
 }
 
 /// Any number of targets, each followed from its own first frame on. Every frame is decoded once for all of them.
@@ -79,11 +90,11 @@ pub struct Session<F> {
     /// Those that have not ended.
     pub(super) targets: BTreeMap<usize, Target<F>>,
     /// The lowest id that no target has had.
-    next: usize,
+    pub(super) next: usize,
     pub(super) outcomes: Vec<Outcome>,
     /// Width and height of the first frame, while there are targets.
-    size: Option<(usize, usize)>,
-    skip_bad_frames: bool,
+    pub(super) size: Option<(usize, usize)>,
+    pub(super) skip_bad_frames: bool,
     pub(super) parallel: bool,
     pub(super) detector: Option<Box<Detector<F>>>,
     #[cfg(feature = "parallel")]
@@ -140,7 +151,8 @@ impl<F: Follower> Session<F> {
     }
 
     /// The same with an id of the caller; it replaces a target with that id.
-    pub fn insert(&mut self, id: usize, follower: F, start: usize, bbox: BBox) -> usize {
+    pub fn insert(&mut self, id: usize, mut follower: F, start: usize, bbox: BBox) -> usize {
+        follower.take_turn(id);
         self.targets.insert(id, Target::new(follower, BTreeMap::from([(start, Some(bbox))])));
         self.use_up(id);
         id
@@ -162,6 +174,7 @@ impl<F: Follower> Session<F> {
         let frame = frame.into();
         check_size(self.size, &frame).map_err(Cause::into_error)?;
         let begun = Instant::now();
+        follower.take_turn(id);
         let estimate = follower.init(&frame, bbox)?;
         let known = self.targets.remove(&id);
         let mut target = Target::new(follower, known.map(|target| target.planned).unwrap_or_default());
@@ -302,12 +315,12 @@ type Answer = (Result<Estimate>, Duration);
 pub(super) struct Target<F> {
     pub follower: F,
     /// The boxes that it will be given, by position; `None` ends it.
-    planned: BTreeMap<usize, Option<BBox>>,
+    pub planned: BTreeMap<usize, Option<BBox>>,
     /// The last estimate, unless it has not begun or has ended.
     pub last: Option<Estimate>,
-    ended: bool,
+    pub ended: bool,
     /// The position of the frame that it has learned ahead of [`Session::feed`], and how long that took.
-    learned: Option<(usize, Duration)>,
+    pub learned: Option<(usize, Duration)>,
     /// What a detector has said of it.
     pub life: Option<Life>,
 }

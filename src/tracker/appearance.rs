@@ -19,6 +19,7 @@ use nalgebra::{Cholesky, DMatrix, DVector};
 use super::background_localizer::CELL;
 use super::localizer::Learned;
 use super::verifier::{Sample, Verifier, ViewFeatures};
+use crate::archive::Archive;
 use crate::features::color::is_color;
 use crate::features::hog::LANES;
 use crate::frame::PixelFormat;
@@ -188,6 +189,24 @@ impl Appearance {
             let value = self.kernel(other);
             (self.gram[(slot, other)], self.gram[(other, slot)]) = (value, value);
         }
+    }
+
+    /// Writes or reads what was learned.
+    pub fn transfer(&mut self, archive: &mut Archive<'_>) {
+        archive.floats(&mut self.samples);
+        for class in &mut self.classes {
+            archive.value(&mut class.count);
+            archive.value(&mut class.anchored);
+            if class.count > class.capacity || class.anchored > class.count {
+                archive.refuse("its counts of samples are too large");
+                (class.count, class.anchored) = (0, 0);
+            }
+        }
+        archive.value(&mut self.random);
+        archive.doubles(self.gram.as_mut_slice());
+        archive.doubles(self.alpha.as_mut_slice());
+        archive.value(&mut self.frames);
+        archive.value(&mut self.last_learned);
     }
 
     /// Solves for `α`. Unused slots have zeros in the Gram matrix and get a coefficient of zero.

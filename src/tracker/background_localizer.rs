@@ -25,6 +25,7 @@ use super::response::{Peak, between_cells};
 use super::scale_localizer::limits;
 use super::verifier::{Sample, Verifier, ViewFeatures};
 use super::{ResponseLayout, ResponseMap};
+use crate::archive::Archive;
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::features::color::{Area, BoxMean, ColorHistogram, HogColors, gray_and_bins};
@@ -35,7 +36,9 @@ use crate::filters::scale_rotation::{GrayPatch, RotationFilter, ScaleFilter};
 use crate::frame::{Channels, Frame, PixelFormat, Region, Resampler};
 
 /// Sides of the search area in cells: numbers that transform fast.
-const SIDES: [usize; 9] = [36, 40, 48, 50, 54, 60, 64, 72, 80];
+const SIDES: [usize; 14] = [16, 18, 20, 24, 30, 36, 40, 48, 50, 54, 60, 64, 72, 80];
+/// The least number of cells of a search area, unless the settings allow fewer.
+const MIN_CELLS: f64 = 1296.0;
 /// Pixels per cell.
 pub(super) const CELL: usize = 4;
 /// Cells around the peak that do not count as sidelobe.
@@ -90,6 +93,8 @@ pub(super) struct BackgroundLocalizer {
     /// The models of the last certain frame.
     saved: Option<Box<Saved>>,
     frames: usize,
+    /// Frames by which learning and the comparison of sizes are ahead of other targets.
+    turn: usize,
     /// Running mean of the motion from frame to frame, in cells.
     motion: f64,
     at_rest: bool,
@@ -121,11 +126,11 @@ enum Place {
 }
 
 impl BackgroundLocalizer {
-    /// Learns the target at `bbox` in `frame`.
+    /// Learns the target at `bbox` in `frame`; `turn` is its place among others.
     ///
     /// # Errors
     /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
-    pub fn new(params: &BackgroundParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
+    pub fn new(params: &BackgroundParams, frame: &Frame<'_>, bbox: BBox, turn: usize) -> Result<Self> {
         check_box(frame.size(), bbox)?;
         let in_color = frame.format() != PixelFormat::Gray8;
         let size = (bbox.w, bbox.h);
@@ -171,6 +176,7 @@ impl BackgroundLocalizer {
             saved: None,
             params: params.clone(),
             frames: 0,
+            turn: if params.in_turn { turn } else { 0 },
             motion: 1.0,
             at_rest: false,
         };
@@ -284,6 +290,11 @@ impl BackgroundLocalizer {
         self.frames <= self.params.warmup_frames
     }
 
+    /// Whether this frame is one of `interval`.
+    fn is_due(&self, interval: usize) -> bool {
+        self.is_warming_up() || (self.frames + self.turn).is_multiple_of(interval)
+    }
+
     /// Learns the target at `pose`. The filter is held near the one before by `hold` times what it usually is. `certain` is
     /// for the appearance, which learns nothing of `None`.
     fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, hold: f64, certain: Option<bool>) -> bool {
@@ -330,7 +341,10 @@ impl BackgroundLocalizer {
     /// From the best place in the view to the target's pose: its angle and its size there.
     fn refine_pose(&mut self, frame: &Frame<'_>, at: Pose, mut best: Answer) -> (Pose, Answer) {
         let mut is_turned = false;
-        if let (Some(rotation), RotationParams::Filter(params)) = (&mut self.rotation, self.params.rotation) {
+        let is_due = self.is_due(self.params.size_interval);
+        if let (Some(rotation), RotationParams::Filter(params), true) =
+            (&mut self.rotation, self.params.rotation, is_due)
+        {
             let degrees = rotation.find(self.view.gray_patch(), self.view.point(best.shift));
             if degrees.abs() >= params.min_turn {
                 let angle = self.view.pose.angle + degrees.to_radians();
@@ -349,12 +363,12 @@ impl BackgroundLocalizer {
         self.motion += MOTION_RATE * (moved - self.motion);
         self.at_rest = !is_turned && self.motion < REST && moved < 2.0 * REST;
         let mut pose = self.view.pose.at(if self.at_rest { at.center } else { center });
-        if let Some(scale) = &mut self.scale {
+        if let Some(scale) = self.scale.as_mut().filter(|_| is_due) {
             let (smallest, largest) = limits(self.size, (frame.width(), frame.height()));
             let factor = scale.find(self.view.gray_patch(), self.view.point(best.shift));
             pose.scale = (pose.scale * factor).clamp(smallest, largest);
         }
-        self.found = (!is_turned).then_some(best.shift);
+        self.found = (is_due && !is_turned).then_some(best.shift);
         (pose, best)
     }
 
@@ -389,7 +403,7 @@ impl Localizer for BackgroundLocalizer {
 
     fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned {
         let interval = self.params.interval.max(if self.at_rest { REST_INTERVAL } else { 1 });
-        let due = self.is_warming_up() || self.frames.is_multiple_of(interval);
+        let due = self.is_due(interval);
         // A denied place may be the background, or a target that has turned. The filter is held more strongly there, and
         // the appearance learns nothing: it would come to accept what covers the target.
         let is_denied = located.likeness == Likeness::Denied;
@@ -440,6 +454,35 @@ impl Localizer for BackgroundLocalizer {
         }
     }
 
+    fn transfer(&mut self, archive: &mut Archive<'_>) {
+        self.filter.transfer(archive);
+        if let Some(color) = &mut self.color {
+            color.histogram.transfer(archive);
+        }
+        if let Some(scale) = &mut self.scale {
+            scale.transfer(archive);
+        }
+        if let Some(rotation) = &mut self.rotation {
+            rotation.transfer(archive);
+        }
+        if let Some((appearance, _)) = &mut self.appearance {
+            appearance.transfer(archive);
+        }
+        if let Some(saved) = &mut self.saved {
+            saved.filter.transfer(archive);
+            if let Some(histogram) = &mut saved.histogram {
+                histogram.transfer(archive);
+            }
+            archive.value(&mut saved.pose);
+            archive.value(&mut saved.frame);
+        }
+        archive.floats(&mut self.merged);
+        archive.value(&mut self.answered);
+        archive.value(&mut self.frames);
+        archive.value(&mut self.motion);
+        archive.value(&mut self.at_rest);
+    }
+
     fn boxed_clone(&self) -> Box<dyn Localizer> {
         Box::new(self.clone())
     }
@@ -448,10 +491,17 @@ impl Localizer for BackgroundLocalizer {
 /// Cells of a side of the search area of a target of `size` (width, height), and pixels of the frame per pixel of it.
 fn grid(params: &BackgroundParams, size: (f64, f64)) -> (usize, f64) {
     let side = (1.0 + params.padding) * (size.0 * size.1).sqrt();
-    let distance = |n: usize| (n as f64 - side / CELL as f64).abs();
-    let allowed = SIDES.into_iter().filter(|&n| (n * n) as f64 <= params.max_cells);
-    let cells = allowed.min_by(|&a, &b| distance(a).total_cmp(&distance(b))).unwrap_or(SIDES[0]);
+    let cells = side_in_cells(side / CELL as f64, params.max_cells);
     (cells, side / (cells * CELL) as f64)
+}
+
+/// The side of a search area in cells, of which there are `wanted` on a side at full resolution.
+fn side_in_cells(wanted: f64, max_cells: f64) -> usize {
+    let below = |most: f64| SIDES.into_iter().filter(move |&n| (n * n) as f64 <= most);
+    let least = below(max_cells.min(MIN_CELLS)).next_back().unwrap_or(SIDES[0]);
+    let distance = |n: usize| (n as f64 - wanted).abs();
+    let allowed = below(max_cells).filter(|&n| n >= least);
+    allowed.min_by(|&a, &b| distance(a).total_cmp(&distance(b))).unwrap_or(least)
 }
 
 /// The weight of the filter's value in each cell of a square of `cells`, for a target of (height, width) cells:

@@ -4,6 +4,8 @@
 //! correction is therefore a shift and a growth that stay, relative to the box that the model finds, and their variance
 //! is that of a Kalman filter with a constant state.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Estimate, State};
 use crate::bbox::BBox;
 
@@ -16,7 +18,7 @@ const UNSURE: f64 = 0.1;
 const USUAL_CONFIDENCE: f32 = 0.7;
 
 /// The shift and the growth of the box of the last estimate.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Correction {
     /// The box of the model.
     last: Option<Estimate>,

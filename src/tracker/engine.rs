@@ -1,6 +1,6 @@
 //! The tracker, and its loop: locate, step, act.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::background_localizer::BackgroundLocalizer;
 use super::correction::Correction;
@@ -18,12 +18,14 @@ use super::siamese_localizer::SiameseLocalizer;
 use super::verifier::Guard;
 use super::window_localizer::WindowLocalizer;
 use super::{Params, ResponseMap, State};
+use crate::archive::Archive;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::frame::Frame;
+use crate::features::color;
+use crate::frame::{Channels, Frame, PixelFormat};
 
 /// Result of a tracker for one frame.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Where the target is, or was last seen.
     pub bbox: BBox,
@@ -44,12 +46,13 @@ pub struct Estimate {
 /// windows is refitted in every frame that it learns: the matrices of a fit are allocated and freed within that update.
 #[derive(Clone, Debug)]
 pub struct Tracker {
-    params: Params,
+    pub(super) params: Params,
     /// Kept, so that each target finds them loaded.
     #[cfg(feature = "neural")]
     _networks: Option<std::sync::Arc<crate::network::Networks>>,
-    target: Option<Engine>,
-    correction: Correction,
+    pub(super) target: Option<Engine>,
+    pub(super) correction: Correction,
+    pub(super) turn: usize,
 }
 
 impl Tracker {
@@ -60,6 +63,9 @@ impl Tracker {
     /// [`Error::Network`] for one that cannot be used.
     pub fn new(params: Params) -> Result<Self> {
         params.check()?;
+        if params.channels() == Channels::Color {
+            color::prepare();
+        }
         #[cfg(feature = "neural")]
         let _networks =
             params.search.model().map(|model| crate::network::Networks::load(model.as_ref())).transpose()?;
@@ -69,7 +75,14 @@ impl Tracker {
             _networks,
             target: None,
             correction: Correction::default(),
+            turn: 0,
         })
+    }
+
+    /// The place of the next target among others that are followed: with `search.background.in-turn` each learns in other
+    /// frames than the next one, so that all frames take the same time.
+    pub fn take_turn(&mut self, turn: usize) {
+        self.turn = turn;
     }
 
     /// The settings.
@@ -86,7 +99,7 @@ impl Tracker {
     /// all, as with settings far off the default. The earlier target, if any, is then kept.
     pub fn init<'f>(&mut self, frame: impl Into<Frame<'f>>, bbox: BBox) -> Result<Estimate> {
         let frame = frame.into();
-        let (target, estimate) = Engine::new(&self.params, &frame, bbox)?;
+        let (target, estimate) = Engine::new(&self.params, &frame, bbox, self.turn)?;
         self.target = Some(target);
         self.correction = Correction::of(estimate);
         Ok(estimate)
@@ -156,11 +169,16 @@ impl Tracker {
 
 /// One target: where it is, what finds it and what watches over that.
 #[derive(Clone, Debug)]
-struct Engine {
+pub(super) struct Engine {
     /// Width and height of all frames.
-    frame_size: (usize, usize),
-    /// Width and height of the initial box.
-    size: (f64, f64),
+    pub frame_size: (usize, usize),
+    /// Whether the first frame had colours.
+    pub in_color: bool,
+    /// Width and height of the initial box, and its centre.
+    pub size: (f64, f64),
+    pub first_center: (f64, f64),
+    /// The place of the target among others.
+    pub turn: usize,
     pose: Pose,
     /// The centre in the last frame that was `tracking`.
     sure_center: (f64, f64),
@@ -179,7 +197,7 @@ struct Away {
 }
 
 /// The localizer of these settings, and the pose in which it has learned the target at `bbox`.
-fn localizer(params: &SearchParams, frame: &Frame<'_>, bbox: BBox) -> Result<(Box<dyn Localizer>, Pose)> {
+fn localizer(params: &SearchParams, frame: &Frame<'_>, bbox: BBox, turn: usize) -> Result<(Box<dyn Localizer>, Pose)> {
     let mut pose = Pose::of(bbox);
     let localizer: Box<dyn Localizer> = match params {
         SearchParams::Filter(params) => {
@@ -188,11 +206,11 @@ fn localizer(params: &SearchParams, frame: &Frame<'_>, bbox: BBox) -> Result<(Bo
             ScaleLocalizer::around(Box::new(localizer), params.scale, frame, bbox)
         }
         // It follows the size itself, in its own view.
-        SearchParams::Background(params) => Box::new(BackgroundLocalizer::new(params, frame, bbox)?),
+        SearchParams::Background(params) => Box::new(BackgroundLocalizer::new(params, frame, bbox, turn)?),
         #[cfg(feature = "neural")]
         SearchParams::Siamese(params) => Box::new(SiameseLocalizer::new(&params.model, frame, bbox)?),
         #[cfg(feature = "neural")]
-        SearchParams::Expert(params) => Box::new(FusedLocalizer::new(params, frame, bbox)?),
+        SearchParams::Expert(params) => Box::new(FusedLocalizer::new(params, frame, bbox, turn)?),
         #[cfg(not(feature = "neural"))]
         SearchParams::Siamese(_) | SearchParams::Expert(_) => unreachable!("the settings were checked"),
         SearchParams::Machine(params) => {
@@ -208,8 +226,8 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::Box`] for a box that cannot be tracked; the error of a machine's first fit.
-    fn new(params: &Params, frame: &Frame<'_>, bbox: BBox) -> Result<(Self, Estimate)> {
-        let (mut localizer, pose) = localizer(&params.search, frame, bbox)?;
+    pub fn new(params: &Params, frame: &Frame<'_>, bbox: BBox, turn: usize) -> Result<(Self, Estimate)> {
+        let (mut localizer, pose) = localizer(&params.search, frame, bbox, turn)?;
         let mut guard = params.guard.as_ref().map(|guard| Guard::new(guard, frame, bbox)).transpose()?;
         let mut evidence = localizer.score_at(frame, pose).evidence;
         if let Some(guard) = &mut guard {
@@ -219,7 +237,10 @@ impl Engine {
         let away = |criteria| Away { scene: SceneCut::new(frame), redetection: Redetection::new(criteria) };
         let engine = Self {
             frame_size: frame.size(),
+            in_color: frame.format() != PixelFormat::Gray8,
             size: (bbox.w, bbox.h),
+            first_center: bbox.center(),
+            turn,
             pose,
             sure_center: pose.center,
             localizer,
@@ -322,6 +343,21 @@ impl Engine {
         located.evidence.refit_kept |= learned == Learned::KeptModel;
         let moved = verdict.found.is_some() && located.seen;
         self.lifecycle.step(&Observation::Guarded { doubts, moved });
+    }
+
+    /// Writes or reads what has changed since the target was given.
+    pub fn transfer(&mut self, archive: &mut Archive<'_>) {
+        if self.guard.is_some() {
+            archive.refuse("a tracker with a guard cannot be saved");
+        }
+        archive.value(&mut self.pose);
+        archive.value(&mut self.sure_center);
+        archive.value(&mut self.lifecycle);
+        if let Some(away) = &mut self.away {
+            away.scene.transfer(archive);
+            away.redetection.transfer(archive);
+        }
+        self.localizer.transfer(archive);
     }
 
     /// Puts the target at another place.

@@ -9,6 +9,7 @@ use super::params::{FilterParams, ScaleParams};
 use super::response::{Peak, displacement};
 use super::scale_localizer::limits;
 use super::{ResponseLayout, ResponseMap};
+use crate::archive::Archive;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::features::{Features, Window, gaussian_labels};
@@ -386,6 +387,14 @@ impl Localizer for FilterLocalizer {
             step: (step, step),
             angle: 0.0,
         }
+    }
+
+    fn transfer(&mut self, archive: &mut Archive<'_>) {
+        archive.value(&mut self.pose);
+        archive.value(&mut self.position);
+        archive.value(&mut self.searched);
+        archive.value(&mut self.shift);
+        self.filter.transfer(archive);
     }
 
     fn boxed_clone(&self) -> Box<dyn Localizer> {

@@ -12,6 +12,7 @@ use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Upda
 use super::params::ExpertParams;
 use super::siamese_localizer::SiameseLocalizer;
 use super::verifier::{Sample, Verifier};
+use crate::archive::Archive;
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
@@ -79,9 +80,9 @@ impl FusedLocalizer {
     ///
     /// # Errors
     /// As [`BackgroundLocalizer::new`] and [`SiameseLocalizer::new`].
-    pub fn new(params: &ExpertParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
+    pub fn new(params: &ExpertParams, frame: &Frame<'_>, bbox: BBox, turn: usize) -> Result<Self> {
         let network = SiameseLocalizer::new(&params.model, frame, bbox)?;
-        let filter = BackgroundLocalizer::new(&params.filter, frame, bbox)?;
+        let filter = BackgroundLocalizer::new(&params.filter, frame, bbox, turn)?;
         let at = Pose::of(bbox);
         Ok(Self {
             params: params.clone(),
@@ -277,6 +278,10 @@ impl Localizer for FusedLocalizer {
 
     fn response(&self) -> ResponseMap<'_> {
         self.filter.response()
+    }
+
+    fn transfer(&mut self, archive: &mut Archive<'_>) {
+        archive.refuse("a search by a network cannot be saved");
     }
 
     fn boxed_clone(&self) -> Box<dyn Localizer> {

@@ -80,7 +80,7 @@ const LONG_TERM_RATE: f64 = 0.02;
 const PSR_RATE: f64 = 0.05;
 
 /// Why a target was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Cause {
     /// Too many frames in a row were improbable, or answered less than the long-term model is used to.
     Unseen,
@@ -91,7 +91,7 @@ pub(super) enum Cause {
 }
 
 /// Where a target is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Phase {
     /// The box follows the target.
     Following,
@@ -172,7 +172,7 @@ impl Decision {
 }
 
 /// Rules that make the states of a tracker.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Rules {
     /// The calibrated probability, with the frames before.
     Confidence(ConfidenceParams),
@@ -209,7 +209,7 @@ fn by_threshold(seen: bool, lost: bool, uncertain: bool) -> Decision {
 }
 
 /// Running means of the signals of a target.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Usual {
     /// Running mean of the log-odds of the frames' own probabilities; `None` before the first.
     odds: Option<f64>,
@@ -224,7 +224,7 @@ struct Usual {
 ///
 /// One bad frame does not make a target lost, and one good one does not make an uncertain target sure: the frames before
 /// count half.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Lifecycle {
     rules: Rules,
     /// Doubts of a guard in a row from which the target is lost.

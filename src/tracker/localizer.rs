@@ -1,9 +1,10 @@
 //! Localizers find a target around its last pose: a correlation filter, a background-aware filter, a machine over real windows,
 //! a network, or two of them together.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ResponseMap;
+use crate::archive::Archive;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
@@ -18,7 +19,7 @@ const MAX_SIDES: f64 = 16.0;
 const BLANK: f32 = 1e-6;
 
 /// A target's place on the frame, and its size and angle relative to the initial ones.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pose {
     /// The centre `(x, y)` in pixels of the frame, 0-based as [`BBox::center`].
     pub center: (f64, f64),
@@ -74,7 +75,7 @@ impl Pose {
 /// How far the box of a frame stands out from everything else that was considered. It is of the returned box, not of
 /// another maximum of the response. One exception: where states are made of the confidence and the box stays, because the
 /// target is lost or occluded, the evidence is of the best place around it. By default there is no evidence.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Evidence {
     /// The filter's answer there, or a machine's decision: near 1 for a KCF that sees what it has learned, up to about
@@ -200,6 +201,9 @@ pub(super) trait Localizer: std::fmt::Debug + Send + Sync {
 
     /// The response of the last look.
     fn response(&self) -> ResponseMap<'_>;
+
+    /// Writes or reads what has changed since the target was given.
+    fn transfer(&mut self, archive: &mut Archive<'_>);
 
     /// A copy, as `Clone` cannot be asked for behind a pointer.
     fn boxed_clone(&self) -> Box<dyn Localizer>;

@@ -21,6 +21,7 @@ mod params;
 mod presets;
 mod redetection;
 mod response;
+mod saved;
 mod scale_localizer;
 mod scene_cut;
 #[cfg(feature = "neural")]
@@ -28,6 +29,8 @@ mod siamese_localizer;
 mod verifier;
 mod window_localizer;
 
+#[doc(hidden)]
+pub use crate::archive::{opened, sealed};
 pub use engine::{Estimate, Tracker};
 #[cfg(feature = "cli")]
 pub(crate) use filter_localizer::{FilterLocalizer, FilterSnapshot};
@@ -42,6 +45,7 @@ pub use response::{ResponseLayout, ResponseMap};
 
 use crate::bbox::BBox;
 use crate::error::Result;
+use correction::Correction;
 
 /// Pixels of the shorter side of a box below which its features say nothing.
 #[cfg(feature = "files")]

@@ -160,7 +160,7 @@ settings! {
         /// Area around the target that is searched, as a multiple of the geometric mean of its sides
         padding: f64 = 3.5, Within(0.0, 20.0);
         /// Largest number of cells of the search area: a larger one is cut at a coarser scale
-        max_cells: f64 = 1296.0, Within(1296.0, 6400.0);
+        max_cells: f64 = 1296.0, Within(256.0, 6400.0);
         /// Width of the regression labels, relative to the target's size
         output_sigma: f64 = 0.1, Above(0.0, 10.0);
         /// Allow filter values on the target only
@@ -181,6 +181,10 @@ settings! {
         warmup_frames: usize = 40, Within(0.0, 1e6);
         /// After them, learn one of this many frames
         interval: usize = 2, Within(1.0, 1e6);
+        /// After them, compare sizes and angles in one of this many frames
+        size_interval: usize = 1, Within(1.0, 1e6);
+        /// Of several targets, each learns and compares sizes in other frames than the next one
+        in_turn: bool = false;
         /// Up to this motion in cells, learn from the search area of the detection
         reuse_shift: f64 = 1.0, Within(0.0, 1e6);
         /// How the target's size is followed

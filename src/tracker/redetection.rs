@@ -2,6 +2,7 @@
 
 use super::localizer::{Extent, Localizer, Located, Pose};
 use super::params::{BackgroundParams, ConfidenceParams, IdentityParams, SearchParams};
+use crate::archive::Archive;
 use crate::frame::Frame;
 
 /// Scales of the search for a lost target, over its last one: it may come back nearer or farther away.
@@ -71,6 +72,13 @@ pub(super) struct Redetection {
 impl Redetection {
     pub fn new(criteria: RedetectionCriteria) -> Self {
         Self { criteria, scan: TileScan::default(), candidate: None }
+    }
+
+    /// Writes or reads how far the search has come.
+    pub fn transfer(&mut self, archive: &mut Archive<'_>) {
+        archive.value(&mut self.scan.last);
+        archive.value(&mut self.scan.passes);
+        archive.value(&mut self.candidate);
     }
 
     /// A place of an earlier loss says nothing in the next one.

@@ -3,6 +3,7 @@
 use super::ResponseMap;
 use super::localizer::{Extent, Learned, Localizer, Located, Pose, Update};
 use super::params::ScaleParams;
+use crate::archive::Archive;
 use crate::bbox::BBox;
 use crate::filters::scale_rotation::{GrayPatch, ScaleFilter};
 use crate::frame::{Channels, Frame, Region, Resampler};
@@ -118,6 +119,11 @@ impl Localizer for ScaleLocalizer {
 
     fn response(&self) -> ResponseMap<'_> {
         self.inner.response()
+    }
+
+    fn transfer(&mut self, archive: &mut Archive<'_>) {
+        self.filter.transfer(archive);
+        self.inner.transfer(archive);
     }
 
     fn boxed_clone(&self) -> Box<dyn Localizer> {

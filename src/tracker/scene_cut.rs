@@ -1,6 +1,7 @@
 //! Scene cuts: compares a frame with the last frame in which the target was followed.
 
 use super::lifecycle::{Cause, Phase};
+use crate::archive::Archive;
 use crate::frame::Frame;
 
 /// Rows and columns of points of a frame.
@@ -85,6 +86,14 @@ impl SceneCut {
             Phase::Lost { cause: Cause::Cut } => !self.now.is_same_as(&self.followed),
             Phase::Lost { .. } => false,
             Phase::Following | Phase::Occluded { .. } => self.now.is_cut_from(&self.followed),
+        }
+    }
+
+    /// Writes or reads what was seen.
+    pub fn transfer(&mut self, archive: &mut Archive<'_>) {
+        for thumbnail in [&mut self.followed, &mut self.now] {
+            archive.floats(&mut thumbnail.points);
+            thumbnail.colors.iter_mut().for_each(|count| archive.value(count));
         }
     }
 

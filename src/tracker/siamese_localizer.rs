@@ -13,6 +13,7 @@ use super::calibration::by_network;
 use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, check_box};
 use super::verifier::{Sample, Verifier};
 use super::{ResponseLayout, ResponseMap};
+use crate::archive::Archive;
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::{Frame, PixelFormat};
@@ -328,6 +329,10 @@ impl Localizer for SiameseLocalizer {
             step: (step, step),
             angle: 0.0,
         }
+    }
+
+    fn transfer(&mut self, archive: &mut Archive<'_>) {
+        archive.refuse("a search by a network cannot be saved");
     }
 
     fn boxed_clone(&self) -> Box<dyn Localizer> {

@@ -11,6 +11,7 @@ use super::params::WindowParams;
 use super::response::{Peak, between_cells};
 use super::scale_localizer::limits;
 use super::{ResponseLayout, ResponseMap};
+use crate::archive::Archive;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::features::hann;
@@ -465,6 +466,10 @@ impl Localizer for WindowLocalizer {
             step: (step, step),
             angle: 0.0,
         }
+    }
+
+    fn transfer(&mut self, archive: &mut Archive<'_>) {
+        archive.refuse("a search by a machine over windows cannot be saved");
     }
 
     fn boxed_clone(&self) -> Box<dyn Localizer> {

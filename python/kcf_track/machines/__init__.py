@@ -13,9 +13,10 @@ They need scikit-learn 1.6 or newer: `pip install "kcf-track[machines]"`, or `".
 | `SLEM` | square-loss exemplar machines | `decision_function`, `predict` |
 | `KDSPE` | discriminative sparsity-preserving embedding | `decision_function`, `predict`, `transform` |
 
-Each takes a `kernel`: `gaussian` (bandwidth `sigma`), `polynomial` (`offset`, `degree`), `linear`, or
-`precomputed`. Distances and inner products are divided by the number of
-features, so that a bandwidth means the same for any number of them. More than two classes are separated one against the
+Each takes a `kernel`: `gaussian` or `rbf` (bandwidth `sigma`, or `gamma`), `polynomial` (`offset`, `degree`), `linear`, or
+`precomputed`. Distances and inner products are divided by the number of features, so that a bandwidth means the same for
+any number of them; by default it is that of scikit-learn's `gamma="scale"`. Decisions are no probabilities:
+`sklearn.calibration.CalibratedClassifierCV` makes a `predict_proba` of them. More than two classes are separated one against the
 rest, on one Gram matrix; by `SVM` in pairs. Ctrl-C ends a fit.
 
 Examples:

@@ -22,7 +22,10 @@ __all__ = [
 
 class _Machine:
     kernel: str
-    sigma: float
+    sigma: float | str
+    gamma: float | str | None
+    #: The bandwidth of a fitted machine.
+    sigma_: float
     offset: float
     degree: int
     n_features_in_: int
@@ -70,7 +73,8 @@ class SVM(_Weighted):
         max_steps: int = 10_000_000,
         multiclass: str = "ovo",
         kernel: str = "gaussian",
-        sigma: float = 1.0,
+        sigma: float | str = "scale",
+        gamma: float | str | None = None,
         offset: float = 1.0,
         degree: int = 3,
     ) -> None: ...
@@ -84,7 +88,8 @@ class KernelRidgeClassifier(_Weighted):
         *,
         bias: bool = True,
         kernel: str = "gaussian",
-        sigma: float = 1.0,
+        sigma: float | str = "scale",
+        gamma: float | str | None = None,
         offset: float = 1.0,
         degree: int = 3,
     ) -> None: ...
@@ -96,7 +101,8 @@ class KernelPCAClassifier(_Weighted):
         n_components: int = 8,
         *,
         kernel: str = "gaussian",
-        sigma: float = 1.0,
+        sigma: float | str = "scale",
+        gamma: float | str | None = None,
         offset: float = 1.0,
         degree: int = 3,
     ) -> None: ...
@@ -112,7 +118,8 @@ class SLEM(_Weighted):
         alpha: float = 0.2,
         tolerance: float = 1e-10,
         kernel: str = "gaussian",
-        sigma: float = 1.0,
+        sigma: float | str = "scale",
+        gamma: float | str | None = None,
         offset: float = 1.0,
         degree: int = 3,
     ) -> None: ...
@@ -128,7 +135,8 @@ class KernelFisher(_Embedding, _Classifier):
         ridge: str = "gram",
         balance: bool = True,
         kernel: str = "gaussian",
-        sigma: float = 1.0,
+        sigma: float | str = "scale",
+        gamma: float | str | None = None,
         offset: float = 1.0,
         degree: int = 3,
     ) -> None: ...
@@ -152,7 +160,8 @@ class KDSPE(_Embedding, _Classifier):
         eps: float = 1e-2,
         rule: float = 1e-2,
         kernel: str = "gaussian",
-        sigma: float = 1.0,
+        sigma: float | str = "scale",
+        gamma: float | str | None = None,
         offset: float = 1.0,
         degree: int = 3,
     ) -> None: ...
@@ -166,7 +175,8 @@ class KernelPCA(_Embedding):
         n_components: int = 8,
         *,
         kernel: str = "gaussian",
-        sigma: float = 1.0,
+        sigma: float | str = "scale",
+        gamma: float | str | None = None,
         offset: float = 1.0,
         degree: int = 3,
     ) -> None: ...
@@ -185,7 +195,8 @@ class KernelRidge(_Machine):
         *,
         bias: bool = True,
         kernel: str = "gaussian",
-        sigma: float = 1.0,
+        sigma: float | str = "scale",
+        gamma: float | str | None = None,
         offset: float = 1.0,
         degree: int = 3,
     ) -> None: ...

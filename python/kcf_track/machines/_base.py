@@ -35,9 +35,10 @@ def atomic(fit):
 
 
 KERNELS = """
-    `kernel` is `gaussian` (bandwidth `sigma`), `polynomial` (`offset`, `degree`), `linear` or `precomputed`. Squared
-    distances and inner products are divided by the number of features: scikit-learn's `gamma` is
-    `1 / (sigma**2 * n_features)`.
+    `kernel` is `gaussian` (or `rbf`; bandwidth `sigma`), `polynomial` (`offset`, `degree`), `linear` or `precomputed`.
+    Squared distances and inner products are divided by the number of features: scikit-learn's `gamma`, which may be given
+    in place of `sigma`, is `1 / (sigma**2 * n_features)`. `sigma="scale"` is the standard deviation of all numbers of the
+    samples, which is `gamma="scale"`; a fitted machine has it as `sigma_`.
     """
 
 
@@ -57,9 +58,26 @@ class KernelMachine(BaseEstimator):
         super().__init_subclass__(**keywords)
         cls.__doc__ = f"{cls.__doc__ or ''}\n{KERNELS}"
 
-    def _set_kernel(self, kernel, sigma, offset, degree):
+    def _set_kernel(self, kernel, sigma, gamma, offset, degree):
         """Store the parameters of a kernel."""
-        self.kernel, self.sigma, self.offset, self.degree = kernel, sigma, offset, degree
+        self.kernel, self.sigma, self.gamma, self.offset, self.degree = kernel, sigma, gamma, offset, degree
+
+    def _bandwidth(self, x):
+        """The bandwidth for these training samples."""
+        sigma, gamma = self.sigma, self.gamma
+        if gamma is not None:
+            if sigma != "scale":
+                raise SettingError(f"sigma = {sigma!r} and gamma = {gamma!r}: one of them is enough")
+            if gamma == "auto":
+                return 1.0
+            if gamma != "scale":
+                number = plain("gamma", gamma, float)
+                if number <= 0:
+                    raise SettingError(f"gamma = {gamma!r}: must be above 0")
+                return 1 / math.sqrt(number * x.shape[1])
+        if isinstance(sigma, str) and sigma == "scale":
+            return float(x.std()) or 1.0
+        return plain("sigma", sigma, float)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -71,7 +89,8 @@ class KernelMachine(BaseEstimator):
         name = plain("kernel", self.kernel, str)
         if name == "precomputed":
             return None
-        return _native.Kernel(name, **{key: plain(key, getattr(self, key), kind) for key, kind in KERNEL.items()})
+        given = {key: plain(key, getattr(self, key), kind) for key, kind in KERNEL.items()}
+        return _native.Kernel("gaussian" if name == "rbf" else name, sigma=self.sigma_, **given)
 
     def _check_square(self, x):
         """Raise an error for a Gram matrix that is not square."""
@@ -96,6 +115,7 @@ class KernelMachine(BaseEstimator):
 
     def _trained(self, x):
         """The kernel of the training samples, which are stored; None for their Gram matrix."""
+        self.sigma_ = self._bandwidth(x)
         kernel = self._make_kernel()
         self._check_square(x)
         # The caller may change its array.
@@ -148,7 +168,7 @@ class KernelMachine(BaseEstimator):
 
 
 #: The parameters of kernels, and their types.
-KERNEL = {"sigma": float, "offset": float, "degree": int}
+KERNEL = {"offset": float, "degree": int}
 #: The range of weights.
 LEAST, MOST = 1e-12, 1e12
 

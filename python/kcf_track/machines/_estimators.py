@@ -42,13 +42,14 @@ class SVM(KernelClassifier):
         max_steps=10_000_000,
         multiclass="ovo",
         kernel="gaussian",
-        sigma=1.0,
+        sigma="scale",
+        gamma=None,
         offset=1.0,
         degree=3,
     ):
         self.C, self.balance, self.tolerance, self.max_steps = C, balance, tolerance, max_steps
         self.multiclass = multiclass
-        self._set_kernel(kernel, sigma, offset, degree)
+        self._set_kernel(kernel, sigma, gamma, offset, degree)
 
 
 class KernelRidgeClassifier(KernelClassifier):
@@ -65,10 +66,10 @@ class KernelRidgeClassifier(KernelClassifier):
     _parameters = {"alpha": ("lambda", float), "bias": ("bias", bool)}
 
     def __init__(
-        self, alpha=1e-2, *, bias=True, kernel="gaussian", sigma=1.0, offset=1.0, degree=3
+        self, alpha=1e-2, *, bias=True, kernel="gaussian", sigma="scale", gamma=None, offset=1.0, degree=3
     ):
         self.alpha, self.bias = alpha, bias
-        self._set_kernel(kernel, sigma, offset, degree)
+        self._set_kernel(kernel, sigma, gamma, offset, degree)
 
 
 class KernelPCAClassifier(KernelClassifier):
@@ -85,9 +86,9 @@ class KernelPCAClassifier(KernelClassifier):
     _parameters = {"n_components": ("rank", int)}
     _fixed = {"two-class": True}
 
-    def __init__(self, n_components=8, *, kernel="gaussian", sigma=1.0, offset=1.0, degree=3):
+    def __init__(self, n_components=8, *, kernel="gaussian", sigma="scale", gamma=None, offset=1.0, degree=3):
         self.n_components = n_components
-        self._set_kernel(kernel, sigma, offset, degree)
+        self._set_kernel(kernel, sigma, gamma, offset, degree)
 
 
 class SLEM(KernelClassifier):
@@ -113,12 +114,13 @@ class SLEM(KernelClassifier):
         alpha=0.2,
         tolerance=1e-10,
         kernel="gaussian",
-        sigma=1.0,
+        sigma="scale",
+        gamma=None,
         offset=1.0,
         degree=3,
     ):
         self.theta, self.alpha, self.tolerance = theta, alpha, tolerance
-        self._set_kernel(kernel, sigma, offset, degree)
+        self._set_kernel(kernel, sigma, gamma, offset, degree)
 
 
 class KernelRidge(RegressorMixin, KernelMachine):
@@ -135,10 +137,10 @@ class KernelRidge(RegressorMixin, KernelMachine):
     _parameters = {"alpha": ("lambda", float), "bias": ("bias", bool)}
 
     def __init__(
-        self, alpha=1e-2, *, bias=True, kernel="gaussian", sigma=1.0, offset=1.0, degree=3
+        self, alpha=1e-2, *, bias=True, kernel="gaussian", sigma="scale", gamma=None, offset=1.0, degree=3
     ):
         self.alpha, self.bias = alpha, bias
-        self._set_kernel(kernel, sigma, offset, degree)
+        self._set_kernel(kernel, sigma, gamma, offset, degree)
 
     @atomic
     def fit(self, X, y, sample_weight=None):
@@ -221,12 +223,13 @@ class KernelFisher(_EmbeddingClassifier):
         ridge="gram",
         balance=True,
         kernel="gaussian",
-        sigma=1.0,
+        sigma="scale",
+        gamma=None,
         offset=1.0,
         degree=3,
     ):
         self.eps, self.ridge, self.balance = eps, ridge, balance
-        self._set_kernel(kernel, sigma, offset, degree)
+        self._set_kernel(kernel, sigma, gamma, offset, degree)
 
     def _embed(self, gram, numbers):
         super()._embed(gram, numbers)
@@ -277,13 +280,14 @@ class KDSPE(_EmbeddingClassifier):
         eps=1e-2,
         rule=1e-2,
         kernel="gaussian",
-        sigma=1.0,
+        sigma="scale",
+        gamma=None,
         offset=1.0,
         degree=3,
     ):
         self.n_components, self.ridge, self.tau = n_components, ridge, tau
         self.iterations, self.eps, self.rule = iterations, eps, rule
-        self._set_kernel(kernel, sigma, offset, degree)
+        self._set_kernel(kernel, sigma, gamma, offset, degree)
 
 
 class KernelPCA(_Embedding, KernelMachine):
@@ -302,9 +306,9 @@ class KernelPCA(_Embedding, KernelMachine):
     _machine = "kpca"
     _parameters = {"n_components": ("rank", int)}
 
-    def __init__(self, n_components=8, *, kernel="gaussian", sigma=1.0, offset=1.0, degree=3):
+    def __init__(self, n_components=8, *, kernel="gaussian", sigma="scale", gamma=None, offset=1.0, degree=3):
         self.n_components = n_components
-        self._set_kernel(kernel, sigma, offset, degree)
+        self._set_kernel(kernel, sigma, gamma, offset, degree)
 
     @atomic
     def fit(self, X, y=None):
@@ -323,7 +327,6 @@ class KernelPCA(_Embedding, KernelMachine):
         """The pre-images of the projections of `X`, for a Gaussian kernel."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        if self.kernel != "gaussian":
+        if self.kernel not in ("gaussian", "rbf"):
             raise SettingError(f"pre-images are known for a gaussian kernel, not for {self.kernel}")
-        self._make_kernel()
-        return self.embedding_.denoise(float(self.sigma), self.X_fit_, X)
+        return self.embedding_.denoise(self.sigma_, self.X_fit_, X)

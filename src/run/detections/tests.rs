@@ -254,3 +254,48 @@ fn a_thousand_births_and_deaths_leave_nothing() {
     let detector = session.detector.as_ref().unwrap();
     assert!(detector.frames.len() <= 61 && detector.doubles.len() <= 1);
 }
+
+#[test]
+fn a_session_that_was_saved_continues_with_late_detections() {
+    let mut session = session(|_| ());
+    let step = |session: &mut Session<Tracker>, position: usize| {
+        session.feed(position, &frame(&[path(position), (120.0, 80.0)])).unwrap();
+        if position % 6 == 1 && position > 6 {
+            session.detect(position - 6, &[detection(path(position - 6)), detection((120.0, 80.0))]).unwrap();
+        }
+        boxes(session)
+    };
+    for position in 1..=15 {
+        step(&mut session, position);
+    }
+    session.give(1, 30, None);
+    let bytes = session.to_bytes().unwrap();
+    let mut again = Session::from_bytes(&bytes).unwrap();
+    for position in 16..=40 {
+        assert_eq!(step(&mut again, position), step(&mut session, position), "{position}");
+    }
+    assert_eq!((again.next_id(), again.take_ended()), (session.next_id(), session.take_ended()));
+    for length in (0..bytes.len()).step_by(50_021) {
+        assert!(matches!(Session::from_bytes(&bytes[..length]), Err(Error::Saved { .. })), "{length}");
+    }
+    let mut changed = bytes.clone();
+    changed[bytes.len() / 2] ^= 1;
+    assert!(Session::from_bytes(&changed).unwrap_err().to_string().contains("changed"));
+}
+
+#[test]
+fn a_thousand_births_and_deaths_leave_nothing_behind() {
+    let params = DetectionParams { patience: 1, confirm: 1, ..DetectionParams::default() };
+    let (mut session, mut seen) = (Session::default(), 0);
+    session.expect_detections(Tracker::new(Params::preset("paper-gray").unwrap()).unwrap(), params).unwrap();
+    for position in 1..=1200 {
+        let place = ((position * 37 % 150) as f64, (position * 53 % 80) as f64);
+        session.feed(position, &frame(&[place])).unwrap();
+        seen += session.detect(position, &[detection(place)]).unwrap().ids.iter().flatten().count();
+        assert!(session.ids().count() < 20, "{position}: {}", session.ids().count());
+        session.take_ended();
+    }
+    assert!(session.next_id() > 1000, "{} {seen}", session.next_id());
+    let detector = session.detector.as_ref().unwrap();
+    assert!(detector.frames.len() <= 61 && detector.doubles.len() < 20 && session.targets.len() < 20);
+}

@@ -45,7 +45,7 @@ struct Run {
 
 impl Run {
     fn new(params: &BackgroundParams, frame: &Frame<'_>, bbox: BBox) -> Self {
-        let search = BackgroundLocalizer::new(params, frame, bbox).unwrap();
+        let search = BackgroundLocalizer::new(params, frame, bbox, 0).unwrap();
         Self { pose: Pose::of(bbox), search }
     }
 
@@ -213,7 +213,7 @@ fn odd_boxes_and_frames_are_no_panic() {
 fn there_is_nothing_to_search_in_a_plain_picture() {
     let plain = vec![77; 3 * WIDTH * HEIGHT];
     let params = BackgroundParams::default();
-    assert!(BackgroundLocalizer::new(&params, &view(&plain), BOX).is_err());
+    assert!(BackgroundLocalizer::new(&params, &view(&plain), BOX, 0).is_err());
     let rgb = frame((80.0, 70.0), 1.0, 0.0);
     let mut run = Run::new(&params, &view(&rgb), BOX);
     let found = run.step(&view(&plain));

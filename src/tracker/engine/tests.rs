@@ -143,6 +143,10 @@ impl Localizer for Scripted {
         ResponseMap { values, layout: ResponseLayout::Centered, center: self.found.center, step: self.cell, angle: 0.0 }
     }
 
+    fn transfer(&mut self, archive: &mut crate::archive::Archive<'_>) {
+        archive.refuse("a stub");
+    }
+
     fn boxed_clone(&self) -> Box<dyn Localizer> {
         Box::new(self.clone())
     }
@@ -159,7 +163,10 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
     let rules = Rules::Psr(PsrParams { uncertain_below: 8.0, lost_below: 5.0 });
     Engine {
         frame_size: SIZE,
+        in_color: false,
         size: (SIDE, SIDE),
+        first_center: bbox.center(),
+        turn: 0,
         pose: Pose::of(bbox),
         sure_center: bbox.center(),
         localizer: search.boxed_clone(),
