@@ -4,8 +4,9 @@
     python3 scripts/label_formats.py PROGRAM DATA [SEQUENCE ...] [--turned] [--tolerance PX] [--readers]
 
 DATA holds sequences of OTB as published. Each is tracked once, with every format as an output. A row is the mean overlap
-of each format with the truth; the first column is what the program itself scores. A frame that a format leaves out
-counts as no overlap. `--readers` also opens the files of the first sequence with pycocotools, supervision and datumaro
+of each format with the truth; the first column is what the program itself scores. A frame that a format leaves out, as
+the target is lost there, counts as no overlap; the last two lines leave such frames out of the comparison: how far the
+format is from the program's own boxes in the frames that it has, in the mean and in the worst sequence. `--readers` also opens the files of the first sequence with pycocotools, supervision and datumaro
 (pip install them) and says how many boxes each finds.
 """
 
@@ -125,6 +126,7 @@ def readers(out, document):
     from pycocotools.coco import COCO
 
     shown = sum(frame["state"] not in ("lost", "missing") for frame in document["frames"])
+    # datumaro reads the keyframes of CVAT, which are fewer.
     print(f"{shown} boxes of {len(document['frames'])} frames are there; found by")
     coco = COCO(str(out / "coco"))
     print("  pycocotools, COCO:", len(coco.getAnnIds()), "of", len(coco.getImgIds()), "images")
@@ -133,7 +135,7 @@ def readers(out, document):
     print("  supervision, COCO:", sum(len(boxes) for _, _, boxes in found))
     found = supervision.DetectionDataset.from_yolo(images, str(out / "yolo" / "labels"), str(out / "yolo" / "data.yaml"))
     print("  supervision, YOLO:", sum(len(boxes) for _, _, boxes in found))
-    for form, name in [("coco", "coco_instances"), ("cvat", "cvat"), ("yolo", "yolo_ultralytics"), ("mot", "mot_seq"),
+    for form, name in [("coco", "coco_instances"), ("cvat", "cvat"), ("yolo", "yolo"), ("mot", "mot_seq"),
                        ("label-studio", "label_studio")]:
         path = out / form
         if form in ("coco", "cvat"):
@@ -143,6 +145,8 @@ def readers(out, document):
             path = folder / ("instances_default.json" if form == "coco" else "annotations.xml")
             path.write_bytes((out / form).read_bytes())
             path = folder.parent if form == "coco" else path
+            if form == "coco":
+                (path / "images").symlink_to(images)
         elif form == "mot":
             folder = out / "datumaro" / "mot" / "gt"
             folder.mkdir(parents=True, exist_ok=True)
@@ -169,24 +173,29 @@ def main():
     more += ["--tolerance", args.tolerance] if args.tolerance else []
     names = args.sequences or sorted(path.name for path in args.data.iterdir() if (path / "img").is_dir())
     print("sequence".ljust(14), "scored", *(form[:8].rjust(8) for form in FORMATS))
-    rows = []
+    rows, apart = [], []
     for place, name in enumerate(names):
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder)
             target = ["--target", "1"] if (args.data / name / "groundtruth_rect.1.txt").exists() else []
             document, truth = track(args.program, args.data / name, out, [*more, *target])
-            scores = [document["summary"]["truth"]["mean_overlap"]]
+            scores, differences = [document["summary"]["truth"]["mean_overlap"]], []
+            own = read(out, "json", document)
             for form in FORMATS:
                 boxes = read(out, form, document)
-                scores.append(sum(overlap(truth[at], boxes[at]) for at in truth if at in boxes) / len(truth))
+                found = [at for at in truth if at in boxes]
+                scores.append(sum(overlap(truth[at], boxes[at]) for at in found) / len(truth))
+                lost = sum(overlap(truth[at], boxes[at]) - overlap(truth[at], own[at]) for at in found)
+                differences.append(lost / max(len(found), 1))
             rows.append(scores)
+            apart.append(differences)
             print(name.ljust(14), *(f"{score:8.4f}" for score in scores), flush=True)
             if args.readers and not place:
                 readers(out, document)
     means = [sum(column) / len(rows) for column in zip(*rows)]
     print("mean".ljust(14), *(f"{mean:8.4f}" for mean in means))
-    worst = [max(abs(row[place] - row[0]) for row in rows) for place in range(len(means))]
-    print("worst apart".ljust(14), *(f"{apart:8.4f}" for apart in worst))
+    print("apart".ljust(23), *(f"{sum(column) / len(apart):8.4f}" for column in zip(*apart)))
+    print("worst apart".ljust(23), *(f"{max(map(abs, column)):8.4f}" for column in zip(*apart)))
 
 
 if __name__ == "__main__":

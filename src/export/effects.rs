@@ -147,23 +147,36 @@ fn resampled(picture: &RgbImage, (left, top): (f64, f64), scale: f64, (width, he
     };
     let (columns, rows) = (places(left, width, picture.width()), places(top, height, picture.height()));
     let (line, raw) = (3 * picture.width() as usize, picture.as_raw());
+    // A row of the picture, resampled; neighbours of an output row often share it.
+    let across = |row: usize| -> Vec<f32> {
+        let row = &raw[row * line..(row + 1) * line];
+        let mix = |columns: &[Option<(usize, usize, f32)>], channel: usize| {
+            let at = |&(near, next, right): &(usize, usize, f32)| {
+                let [near, next] = [near, next].map(|column| f32::from(row[3 * column + channel]));
+                near + right * (next - near)
+            };
+            columns.iter().flatten().map(at).sum::<f32>()
+        };
+        columns.chunks(taps as usize).flat_map(|columns| [0, 1, 2].map(|channel| mix(columns, channel))).collect()
+    };
+    let mut known: VecDeque<(usize, Vec<f32>)> = VecDeque::new();
     let mut out = RgbImage::new(width, height);
-    let share = 1.0 / (taps * taps) as f32;
+    let (share, mut sums) = (1.0 / (taps * taps) as f32, vec![0.0f32; 3 * width as usize]);
     for (rows, out) in rows.chunks(taps as usize).zip(out.chunks_mut(3 * width as usize)) {
-        for (columns, out) in columns.chunks(taps as usize).zip(out.as_chunks_mut::<3>().0) {
-            let mut sums = [0.5f32; 3];
-            for (above, below, down) in rows.iter().flatten() {
-                let [above, below] = [above, below].map(|row| &raw[row * line..(row + 1) * line]);
-                for (near, next, right) in columns.iter().flatten() {
-                    for (channel, sum) in sums.iter_mut().enumerate() {
-                        let at = |row: &[u8], column: &usize| f32::from(row[3 * column + channel]);
-                        let mix = |row| at(row, near) + right * (at(row, next) - at(row, near));
-                        *sum += share * (mix(above) + down * (mix(below) - mix(above)));
-                    }
+        sums.fill(0.5);
+        for &(above, below, down) in rows.iter().flatten() {
+            for row in [above, below] {
+                if known.iter().all(|(at, _)| *at != row) {
+                    known.push_back((row, across(row)));
                 }
             }
-            *out = sums.map(|sum| sum as u8);
+            known.retain(|(at, _)| *at == above || *at == below);
+            let (Some((_, first)), Some((_, last))) = (known.front(), known.back()) else { continue };
+            for (sum, (first, last)) in sums.iter_mut().zip(first.iter().zip(last)) {
+                *sum += share * (first + down * (last - first));
+            }
         }
+        out.iter_mut().zip(&sums).for_each(|(out, sum)| *out = *sum as u8);
     }
     out
 }

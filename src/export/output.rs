@@ -149,7 +149,7 @@ fn is_ours(file: &mut File) -> io::Result<bool> {
     };
     let (head, tail) = (read(0)?, read(length.saturating_sub(MARKED_BYTES))?);
     let has = |mark: &&str| [&head, &tail].iter().any(|text| text.windows(mark.len()).any(|at| at == mark.as_bytes()));
-    let begins = |(begin, more): &(&str, &str)| head.starts_with(begin.as_bytes()) && (more.is_empty() || has(&more));
+    let begins = |(begin, more): &(&str, &str)| head.starts_with(begin.as_bytes()) && (more.is_empty() || has(more));
     Ok(HEADS.iter().any(begins) || MARKS.iter().any(has))
 }
 

@@ -182,7 +182,9 @@ fn labels_have_the_boxes_that_are_scored() {
     };
     write_sequence(&Scene::new(params).unwrap(), &rendered, Format::Png, None, || Ok(())).unwrap();
     let mut turns = 0;
-    for (source, more) in [(&demo, ""), (&demo, "--turned"), (&rendered, ""), (&rendered, "--turned")] {
+    for (source, more) in
+        [(&demo, ""), (&demo, "--turned --tolerance 0"), (&rendered, ""), (&rendered, "--turned --tolerance 0")]
+    {
         let mut command = crate::helper::run([source]);
         command.args(place.words(&format!("{all} {more} -q --force"))).assert().success();
         let document = place.json("o.json");

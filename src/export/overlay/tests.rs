@@ -277,7 +277,7 @@ fn a_crop_keeps_a_jittering_target_in_the_middle() {
 fn a_crop_never_loses_the_box_and_shows_no_black_where_the_frame_has_pixels() {
     // Jumps from side to side, along the border, across it, and grows beyond the window.
     let at = |index: u32| match index {
-        0..10 => BBox::new(if index % 2 == 0 { 4.0 } else { 126.0 }, 50.0, 30.0, 20.0),
+        0..10 => BBox::new(if index.is_multiple_of(2) { 4.0 } else { 126.0 }, 50.0, 30.0, 20.0),
         10..20 => BBox::new(13.0 * f64::from(index - 10), 96.0, 24.0, 24.0),
         20..30 => BBox::new(-12.0, 40.0, 24.0, 24.0),
         _ => BBox::new(20.0, 20.0, 10.0 * f64::from(index - 28), 40.0),
