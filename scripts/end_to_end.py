@@ -66,6 +66,7 @@ def main():
                     "--preset",
                     preset,
                     "--quiet",
+                    "--force",
                     "--otb",
                     Path(folder) / "boxes.txt",
                 ]

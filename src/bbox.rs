@@ -42,6 +42,16 @@ impl BBox {
         Some(Self::new(left, top, right - left, bottom - top))
     }
 
+    /// The upright box of a turned one with this centre and size: it bounds the ellipse in the turned box. `angle` is in
+    /// radians.
+    pub(crate) fn around_ellipse((x, y): (f64, f64), (mut w, mut h): (f64, f64), angle: f64) -> Self {
+        if angle != 0.0 {
+            let (sin, cos) = libm::sincos(angle);
+            (w, h) = (libm::hypot(w * cos, h * sin), libm::hypot(w * sin, h * cos));
+        }
+        Self::new(x - w / 2.0, y - h / 2.0, w, h)
+    }
+
     /// Whether all four numbers are finite and the size is positive.
     pub fn is_valid(&self) -> bool {
         self.is_finite() && self.w > 0.0 && self.h > 0.0

@@ -180,6 +180,8 @@ const panel = {
     else if (!store.targets.size) hint = "Drag a box around each target, then play";
     byId("hint").textContent = hint;
     byId("hint").hidden = !hint;
+    // Beside the frame, where it covers no box.
+    if (status.pick) byId("pick").before(byId("hint"));
     // Most frames are there at once: nothing flickers.
     byId("hint").classList.toggle("late", !status.pick && !status.catching_up && Boolean(status.going_to));
     byId("pick").hidden = !status.pick;

@@ -21,6 +21,8 @@ module.exports = async function byPick(browser) {
   await says(page, "drag a box around the target first");
   await drag(page, [170, 120, 60, 80]);
   await until(page, () => stage.draft);
+  const [hint, frame] = await page.evaluate(() => ["hint", "stage"].map((id) => byId(id).getBoundingClientRect().toJSON()));
+  assert.ok(hint.width > 0 && hint.left >= frame.right, "the hint stands beside the frame");
   const ended = new Promise((resolve) => child.on("exit", resolve));
   await page.keyboard.press("Enter");
   assert.equal(await ended, 0);

@@ -32,6 +32,9 @@ pub struct ExplainArgs {
     /// The page; - for the standard output
     #[arg(long, short, value_name = "FILE|-", default_value = "explain.html")]
     out: Destination,
+    /// Replace a file that is not from kcf-track
+    #[arg(long)]
+    force: bool,
     /// Preset: paper, paper-dcf or paper-gray
     #[arg(long, short, value_name = "NAME", default_value = "paper", value_parser = settings::preset_names())]
     #[arg(hide_possible_values = true)]
@@ -92,7 +95,7 @@ fn explain(args: &ExplainArgs, params: &Params, changed: Option<&Params>, cancel
                 let change = args.compare.as_ref().map_or(String::new(), |(path, value)| format!("{path}={value}"));
                 let other = other.as_mut().map(|other| (other, change.as_str()));
                 let page = replay.page(&info.name, position, &frame, &shown.unwrap_or(frame), other)?;
-                write_whole(&args.out, page.as_bytes())?;
+                write_whole(&args.out.forced(args.force), page.as_bytes())?;
                 if !args.out.is_stdout() {
                     writeln!(std::io::stdout(), "{}", args.out)?;
                 }

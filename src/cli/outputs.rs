@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::Failure;
 use crate::export::{
-    Destination, Exports, Form, Frames, Hidden, Layout, OverlayOptions, Overlays, ResponseMaps, Style, TOLERANCE,
-    TargetRecord, Veil, check_distinct, is_video,
+    CropOptions, CropShape, Destination, Exports, Form, Frames, Hidden, Layout, OverlayOptions, Overlays, ResponseMaps,
+    Style, TOLERANCE, TargetRecord, Veil, check_distinct, is_video,
 };
 use crate::media::Info;
 
@@ -54,6 +54,9 @@ pub struct OutputArgs {
     #[arg(long, hide_short_help = true, value_name = "PX", default_value_t = TOLERANCE, value_parser = tolerance)]
     #[arg(hide_default_value = true)]
     tolerance: f64,
+    /// Rotated boxes of rotated targets for CVAT and Label Studio, in place of the upright ones
+    #[arg(long, hide_short_help = true)]
+    turned: bool,
     /// Folder of response maps: raw floats (.npy) and heat maps (.png)
     #[arg(long, hide_short_help = true, value_name = "DIR")]
     response: Option<Destination>,
@@ -71,17 +74,33 @@ pub struct OutputArgs {
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "target")]
     #[arg(hide_short_help = true, hide_possible_values = true, conflicts_with = "blur")]
     pixelate: Option<Hidden>,
-    /// Crop the overlay to this size, with the first target in the middle
-    #[arg(long, value_name = "WxH", value_parser = size)]
-    crop: Option<(u32, u32)>,
+    /// Crop the overlay to a size, or to a ratio such as 9:16, and follow the first target
+    #[arg(long, value_name = "WxH|A:B", value_parser = crop)]
+    crop: Option<CropShape>,
+    /// Zoom the crop so that the target keeps its size
+    #[arg(long, hide_short_help = true, requires = "crop")]
+    zoom: bool,
     /// Draw the response into a corner of the overlay
     #[arg(long, hide_short_help = true)]
     inset: bool,
+    /// Replace files that are not from kcf-track
+    #[arg(long)]
+    force: bool,
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {
     let pixels = text.parse().ok().filter(|pixels: &f64| *pixels >= 0.0 && pixels.is_finite());
     pixels.ok_or_else(|| "it must be 0 or more pixels".into())
+}
+
+/// A size in pixels or a ratio of sides.
+fn crop(text: &str) -> Result<CropShape, String> {
+    let sides = text.split_once(':').map(|(a, b)| (a.parse::<u32>().unwrap_or(0), b.parse::<u32>().unwrap_or(0)));
+    match sides {
+        None => size(text).map(|(w, h)| CropShape::Size(w, h)).map_err(|error| error + ", or a ratio, as in 9:16"),
+        Some((a, b)) if a.max(b) <= 10_000 && a.min(b) > 0 && a.max(b) <= 10 * a.min(b) => Ok(CropShape::Ratio(a, b)),
+        Some(_) => Err("a ratio is of two whole numbers, at most 1:10, as in 9:16".into()),
+    }
 }
 
 /// A size in pixels such as 640x360.
@@ -91,6 +110,10 @@ pub fn size(text: &str) -> Result<(u32, u32), String> {
     sides.ok_or_else(|| "it is a width and a height from 8 to 8192, as in 640x360".into())
 }
 
+/// Frames and bytes of a GIF above which a warning says so.
+const GIF_FRAMES: usize = 200;
+const GIF_BYTES: u64 = 20_000_000;
+
 /// All outputs of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
@@ -98,6 +121,7 @@ pub struct Outputs {
     all: Vec<(&'static str, Form, Destination)>,
     overlay: OverlayOptions,
     tolerance: f64,
+    turned: bool,
 }
 
 impl OutputArgs {
@@ -134,6 +158,7 @@ impl OutputArgs {
             let form = form.map_err(|error| Failure::usage(format!("--out {}: {error}", path.display())))?;
             all.push(("--out", form, path.as_path().into()));
         }
+        all.iter_mut().for_each(|(.., to)| *to = to.forced(self.force));
         if let Some(to) = self.overlay.as_ref().filter(|to| Form::of(to.path(), several) != Ok(Form::Overlay)) {
             let path = to.path().display();
             let reason = "the ending must be that of a video, as .mp4, or none for a folder";
@@ -144,9 +169,10 @@ impl OutputArgs {
         }
         let hidden = [(Veil::Blur, self.blur), (Veil::Pixelate, self.pixelate)];
         let hidden = hidden.into_iter().find_map(|(veil, what)| Some((veil, what?)));
-        let (style, crop, inset) = (self.style, self.crop, self.inset);
+        let (style, inset) = (self.style, self.inset);
+        let crop = self.crop.map(|shape| CropOptions { shape, zoom: self.zoom });
         let overlay = OverlayOptions { style, hidden, crop, inset, ..OverlayOptions::default() };
-        let outputs = Outputs { all, overlay, tolerance: self.tolerance };
+        let outputs = Outputs { all, overlay, tolerance: self.tolerance, turned: self.turned };
         if outputs.all.iter().any(|(_, form, to)| is_folder(*form, to) && to.is_stdout()) {
             return Err(Failure::usage("pictures do not go to the standard output: name a folder or a video"));
         }
@@ -188,6 +214,19 @@ impl Outputs {
         concerned.then(|| "MOT and CVAT take the id 0 for no target: number targets from 1".into())
     }
 
+    /// A warning about a GIF of this many frames, or one that is large now that it is `done`.
+    pub fn gif_warning(&self, frames: usize, done: bool) -> Option<String> {
+        let is_gif = |path: &Path| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gif"));
+        let (.., to) = self.all.iter().find(|(_, form, to)| *form == Form::Overlay && is_gif(to.path()))?;
+        let bytes = std::fs::metadata(to.path()).ok().filter(|_| done).map_or(0, |there| there.len());
+        let what = match (frames > GIF_FRAMES, bytes > GIF_BYTES) {
+            (_, true) => format!("a GIF of {} MB", bytes / 1_000_000),
+            (true, _) => format!("a GIF of {frames} frames is large"),
+            _ => return None,
+        };
+        Some(format!("{to}: {what}: .mp4 and .webp are many times smaller, --start, --end and --crop leave out a part"))
+    }
+
     /// Checks that no output is a file that is read.
     ///
     /// # Errors
@@ -214,18 +253,19 @@ impl Outputs {
         let all: Vec<_> = self.all.iter().map(|(flag, form, to)| (*flag, is_folder(*form, to), to)).collect();
         check_distinct(&all).map_err(Failure::usage)?;
         let (length, with_frames) = (info.length.or(info.expected_length), self.has(Form::Frames));
-        let layout = Layout { length, rate: info.rate, tolerance: self.tolerance, with_frames };
+        let Self { tolerance, turned, .. } = *self;
+        let layout = Layout { length, rate: info.rate, tolerance, turned, with_frames };
         let mut exports = Exports::default();
         for (_, form, to) in &self.all {
             exports.0.push(match (form.boxes(to, &layout), form) {
                 (Some(boxes), _) => boxes?,
-                (None, Form::Frames) => Box::new(Frames::create(to.path())?),
-                (None, Form::Response) => Box::new(ResponseMaps::create(to.path())?),
+                (None, Form::Frames) => Box::new(Frames::create(to)?),
+                (None, Form::Response) => Box::new(ResponseMaps::create(to)?),
                 _ => {
                     let (sound, colors) = (info.sound.clone(), info.colors.clone());
                     let (rate, pixel_aspect) = (info.base_rate.or(info.rate), info.pixel_aspect);
                     let options = OverlayOptions { sound, colors, rate, pixel_aspect, ..self.overlay.clone() };
-                    Box::new(Overlays::create(to.path(), options)?)
+                    Box::new(Overlays::create(to, options)?)
                 }
             });
         }

@@ -46,6 +46,9 @@ pub struct TrackArgs {
     /// Draw the first box on a page in the browser
     #[arg(long, conflicts_with_all = ["init", "init_file"])]
     pick: bool,
+    /// Port of the page of --pick; 0 for any that is free [default: 8787, or any]
+    #[arg(long, hide_short_help = true, value_name = "N", requires = "pick")]
+    port: Option<u16>,
     #[command(flatten)]
     pub range: RangeArgs,
     #[command(flatten)]
@@ -179,17 +182,19 @@ fn follow(
     let (targets, begun) = match known {
         Some(targets) => (targets, None),
         None => {
-            let (bbox, begun) = pick(&source, span, &resolved.params, cancel)?;
+            let (bbox, begun) = pick(&source, span, &resolved.params, args.port, cancel)?;
             (vec![TargetRecord::new(1, span.first, bbox)], begun)
         }
     };
     warnings.extend(source::warnings(info, span, &wanted, &targets, args.range));
     warnings.extend(outputs.id_warning(&targets));
+    let expected = source::expected(info, span);
+    warnings.extend(outputs.gif_warning(expected.unwrap_or(0), false));
     let to_stdout = outputs.uses_stdout();
     // Rows on a terminal are progress enough.
     let separate = std::fs::metadata("/dev/stdout").is_ok_and(|out| out.is_file());
     let shown = args.quiet == 0 && (!to_stdout || separate);
-    let mut progress = Progress::new(source::expected(info, span), shown, args.quiet < 2);
+    let mut progress = Progress::new(expected, shown, args.quiet < 2);
     warnings.iter().for_each(|warning| progress.warn(warning));
     progress.reach(span.first, Arc::clone(&info.skipped));
     let pool = args.jobs.filter(|jobs| *jobs > 1).map(|jobs| {
@@ -231,6 +236,9 @@ fn follow(
     let ended = config.run(exports, frames, control, &mut progress);
     progress.finish();
     let summary = ended?;
+    // An expected number of frames has had its warning.
+    let unexpected = if expected.is_some() { 0 } else { summary.frames };
+    outputs.gif_warning(unexpected, true).iter().for_each(|warning| progress.warn(warning));
     if args.quiet == 0 {
         let has_truth = !wanted.named && info.true_box(span.first).is_some();
         let mut text = run::text(info, &summary, started.elapsed(), has_truth);

@@ -299,7 +299,7 @@ fn serve(
     if cancel.is_cancelled() { Err(Failure::Interrupted) } else { Ok(next) }
 }
 
-/// Shows the first frame of `span` on a page until a box is drawn on it, and returns the box. For a source that gives
+/// Shows the first frame of `span` on a page, at `port` if it is given, until a box is drawn on it, and returns the box. For a source that gives
 /// each frame once it also returns the frame and the frames after it.
 ///
 /// # Errors
@@ -308,6 +308,7 @@ pub fn pick(
     source: &Arc<dyn Source>,
     span: Span,
     params: &Params,
+    port: Option<u16>,
     cancel: &CancelToken,
 ) -> Result<(BBox, Option<(Item, Prefetch)>), Failure> {
     let demand = Demand { color: true, ..params.channels().into() };
@@ -322,7 +323,7 @@ pub fn pick(
         let _ = writeln!(std::io::stderr(), "pick: {url}");
     };
     let shown = Instant::now();
-    let picked = view::pick(Arc::clone(source), &first, params.clone(), print, cancel)?;
+    let picked = view::pick(Arc::clone(source), &first, params.clone(), port, print, cancel)?;
     let bbox = picked.ok_or(Failure::Interrupted)?;
     let late = shown.elapsed().as_secs();
     if info.live && late > 0 {

@@ -15,9 +15,8 @@ use crate::tracker::State;
 
 /// A COCO document: an image per frame that has targets, or per frame where [`Frames`](super::Frames) writes them, and an
 /// annotation per target and frame, its box `[x, y, w, h]` with the corner **0-based**. For a rotated target
-/// `segmentation` is the rotated outline, `bbox` the upright box around it and `area` that of the outline. `attributes`
-/// hold what COCO has no field for: `track_id`, `name`, `state`, `given`, `confidence`, the bbox as it was `written` and,
-/// for a rotated target, the tracker's own `box`. A lost target has no annotation.
+/// `segmentation` is the rotated outline and `area` its area. `attributes` hold what COCO has no field for: `track_id`,
+/// `name`, `state`, `occluded`, `given`, `confidence`, and the bbox as it was `written`. A lost target has no annotation.
 ///
 /// The frames of a video are not image files, so its images name the video and the 0-based frame in it (`video_id`,
 /// `frame_id`, as CocoVID does), and a `file_name` only if [`Frames`](super::Frames) writes them.
@@ -41,14 +40,14 @@ impl Coco {
     }
 
     fn annotation(&self, run: &Run, record: &FrameRecord) -> Option<Value> {
-        let bbox = record.finite_box().filter(|_| record.is_visible())?;
-        let outline = record.polygon.and_then(|corners| Some((corners, BBox::around_polygon(&corners)?)));
-        let around = outline.map_or(bbox, |(_, around)| around);
-        let [x, y, w, h] = <[f64; 4]>::from(around).map(|number| rounded(number, BOX_DIGITS));
+        let bbox = record.finite_box().filter(|_| record.is_there())?;
+        let outline = record.polygon.filter(|corners| corners.iter().all(|number| number.is_finite()));
+        let [x, y, w, h] = <[f64; 4]>::from(bbox).map(|number| rounded(number, BOX_DIGITS));
         let upright = [x, y, x + w, y, x + w, y + h, x, y + h].map(|number| rounded(number, BOX_DIGITS));
         let mut attributes = json!({
             "track_id": record.id.unwrap_or(1),
             "state": record.state,
+            "occluded": record.state == State::Occluded,
             "given": record.state == State::Initial,
             "confidence": record.confidence.map(|confidence| rounded(f64::from(confidence), CONFIDENCE_DIGITS)),
             "written": [x, y, w, h],
@@ -56,16 +55,13 @@ impl Coco {
         if let Some(name) = run.name(record.id) {
             attributes["name"] = name.into();
         }
-        if outline.is_some() {
-            attributes["box"] = json!(bbox);
-        }
         Some(json!({
             "id": self.annotations.len() + 1,
             "image_id": record.index,
             "category_id": 1 + run.class_place(record.id),
             "bbox": [x, y, w, h],
-            "area": rounded(outline.map_or(w * h, |(corners, _)| area(corners)), BOX_DIGITS),
-            "segmentation": [outline.map_or(upright, |(corners, _)| corners)],
+            "area": rounded(outline.map_or(w * h, area), BOX_DIGITS),
+            "segmentation": [outline.unwrap_or(upright)],
             "iscrowd": 0,
             "attributes": attributes,
         }))
@@ -208,8 +204,7 @@ mod tests {
             (&json!(3), &json!(2), &json!([-0.5, 21.0, 30.0, 40.25]), &json!(30.0 * 40.25))
         );
         let written = &third["bbox"];
-        let attributes =
-            json!({"track_id": 3, "state": "tracking", "given": false, "confidence": 0.75, "written": written});
+        let attributes = json!({"track_id": 3, "state": "tracking", "occluded": false, "given": false, "confidence": 0.75, "written": written});
         assert_eq!((&third["attributes"], &annotations[0]["attributes"]["given"]), (&attributes, &json!(true)));
     }
 
@@ -222,15 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn the_box_of_a_rotated_target_bounds_its_outline() {
+    fn a_rotated_target_has_its_outline_and_the_upright_box() {
         // 20 x 10 pixels around (30, 20), rotated by 30 degrees.
         let polygon = [23.8397, 10.6699, 41.1603, 20.6699, 36.1603, 29.3301, 18.8397, 19.3301];
         let bbox = BBox::new(20.9861, 13.3856, 18.0278, 13.2288);
         let document = document(&[FrameRecord { polygon: Some(polygon), bbox, ..run().1[1].clone() }]);
         let annotation = &document["annotations"][0];
         assert_eq!(annotation["segmentation"], json!([polygon]));
-        assert_eq!(annotation["bbox"], json!([18.8397, 10.6699, 22.3206, 18.6602]));
+        assert_eq!(annotation["bbox"], json!(bbox));
         assert!((annotation["area"].as_f64().unwrap() - 200.0).abs() < 0.01, "{annotation}");
-        assert_eq!(annotation["attributes"]["box"], json!(bbox));
     }
 }

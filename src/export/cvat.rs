@@ -9,14 +9,14 @@ use roxmltree::{Document, Node, ParsingOptions};
 use super::labels::{Clip, Label, NO_IDS, Wrong, ids};
 use super::output::{Destination, Output};
 use super::record::{BOX_DIGITS, rounded};
-use super::tracks::{Shape, Track, Tracks, keyframes};
-use super::{Exporter, FrameResult, Run, Summary};
+use super::tracks::{self, Shape, Track, Tracks, keyframes, upright};
+use super::{Exporter, FrameResult, Layout, Run, Summary};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::text::escape;
 
-/// CVAT tracks: one per target, a rectangle per frame, frames and corners **0-based**; for a rotated target the upright
-/// rectangle and its `rotation` about the centre, in degrees clockwise. The label is the class of the target. A box has
+/// CVAT tracks: one per target, an upright rectangle per frame, frames and corners **0-based**; if asked for, a rotated
+/// target has its own rectangle and the `rotation` about the centre, in degrees clockwise. The label is the class of the target. A box has
 /// the attributes `name` and `given` and those of its target; a given box has the source `manual`, others `auto`; an
 /// occluded target is `occluded`, a lost one `outside`.
 /// Keyframes are those from which CVAT interpolates the others within a tolerance.
@@ -32,17 +32,18 @@ pub struct Cvat {
 }
 
 impl Cvat {
-    /// Opens the output for a source of `length` frames. If the run ends earlier, its tracks end with `outside`, because
-    /// CVAT would draw the last box until the end of the source. `tolerance` is that of interpolated frames in pixels.
+    /// Opens the output. If the run ends before the source, its tracks end with `outside`, because CVAT would draw the
+    /// last box until the end of the source.
     ///
     /// # Errors
     /// [`Error::Output`] when `to` cannot be written, or has the ending of JSON.
-    pub fn create(to: &Destination, length: Option<usize>, tolerance: f64) -> Result<Self> {
+    pub fn create(to: &Destination, layout: &Layout) -> Result<Self> {
         if to.path().extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {
             let reason = "labels for CVAT are XML: name a file that ends with .xml".into();
             return Err(Error::Output { path: to.path().into(), reason });
         }
-        Ok(Self { output: Output::create(to)?, tracks: Tracks::default(), length, tolerance })
+        let Layout { length, tolerance, turned, .. } = *layout;
+        Ok(Self { output: Output::create(to)?, tracks: Tracks::new(turned), length, tolerance })
     }
 
     /// Frames of the source. CVAT refuses boxes behind its last frame, so an expected length counts only if the run was
@@ -61,13 +62,16 @@ fn corners(shape: &Shape) -> [f64; 4] {
 
 /// Drops the shapes that CVAT interpolates.
 fn thin(track: &mut Track, tolerance: f64) {
-    let radius = track.shapes.iter().map(|shape| shape.bbox.w.hypot(shape.bbox.h) / 2.0).fold(0.0, f64::max);
     let value = |shape: &Shape| {
         let [left, top, right, bottom] = corners(shape);
-        [left, top, right, bottom, shape.turn.to_radians() * radius]
+        [left, top, right, bottom, shape.turn]
+    };
+    let turned = |&[left, top, right, bottom, turn]: &[f64; 5]| {
+        let bbox = BBox::new(left, top, right - left, bottom - top);
+        tracks::corners(&bbox, bbox.center(), turn)
     };
     let values: Vec<_> = track.shapes.iter().map(value).collect();
-    let mut keep = keyframes(&track.shapes, &values, tolerance).into_iter();
+    let mut keep = keyframes(&track.shapes, &values, turned, tolerance).into_iter();
     track.shapes.retain(|_| keep.next().unwrap_or(true));
 }
 
@@ -89,6 +93,7 @@ fn xml(tracks: &Tracks, run: &Run, frames: usize) -> String {
     let labels: String = run.classes().into_iter().map(label).collect();
     let mut text = format!(
         r#"<?xml version="1.0" encoding="utf-8"?>
+<!-- kcf-track {} -->
 <annotations>
   <version>1.1</version>
   <meta>
@@ -99,9 +104,10 @@ fn xml(tracks: &Tracks, run: &Run, frames: usize) -> String {
       <original_size><width>{width}</width><height>{height}</height></original_size>
     </task>
   </meta>
-"#
+"#,
+        env!("CARGO_PKG_VERSION")
     );
-    for Track { id, shapes } in &tracks.0 {
+    for Track { id, shapes } in &tracks.all {
         // CVAT renumbers tracks; the group keeps the id. Ids beyond its 32 bits have none.
         let group = i32::try_from(*id).unwrap_or(0);
         let class = escape(run.class(Some(*id)));
@@ -230,6 +236,8 @@ fn boxes(track: &Node<'_, '_>, id: u32) -> Wrong<Vec<Label>> {
         let frame = frame.ok_or_else(|| format!("track {id}: a box without a frame from 0"))?;
         let (left, top) = (number("xtl")?, number("ytl")?);
         let bbox = BBox::new(left, top, number("xbr")? - left, number("ybr")? - top);
+        let turn = shape.attribute("rotation").map_or(Ok(0.0), |_| number("rotation"))?;
+        let bbox = upright(bbox, turn);
         let is = |name| shape.attribute(name) == Some("1");
         let mut label = Label {
             id,
@@ -259,7 +267,7 @@ impl Exporter for Cvat {
 
     fn finish(mut self: Box<Self>, run: &Run, summary: &Summary) -> Result<()> {
         let frames = self.frames(run, summary);
-        for track in &mut self.tracks.0 {
+        for track in &mut self.tracks.all {
             let target = run.targets.iter().find(|target| target.id == track.id);
             for given in target.into_iter().flat_map(|target| &target.given) {
                 let shape = track.shapes.iter_mut().find(|shape| shape.index == given.frame);
@@ -290,13 +298,18 @@ mod tests {
     use crate::export::tests::{run, written};
     use crate::tracker::State;
 
+    /// Every frame, turned boxes, for a source of `length` frames.
+    fn layout(length: Option<usize>) -> Layout {
+        Layout { length, rate: None, tolerance: 0.0, turned: true, with_frames: false }
+    }
+
     /// A run of two targets, the second lost at once, from a source of `length` frames.
     fn text(length: Option<usize>, end: Option<usize>, completed: bool) -> String {
         let (mut run, mut records) = run();
         run.source.end = end;
         records.push(FrameRecord { state: State::Lost, id: Some(9), ..records[1].clone() });
         let summary = Summary { completed, ..Summary::default() };
-        written("run.xml", |to| Cvat::create(to, length, 0.0), (&run, &records), &summary)
+        written("run.xml", |to| Cvat::create(to, &layout(length)), (&run, &records), &summary)
     }
 
     #[test]
@@ -304,7 +317,7 @@ mod tests {
         let text = text(Some(2), Some(2), true);
         let lines: Vec<_> = text.lines().map(str::trim).collect();
         let track = lines.iter().position(|line| line.starts_with("<track")).unwrap();
-        assert_eq!(lines[2], "<version>1.1</version>");
+        assert_eq!(lines[3], "<version>1.1</version>");
         assert!(text.contains("<size>2</size>") && text.contains("<width>64</width><height>48</height>"), "{text}");
         assert_eq!(lines[track], r#"<track id="1" label="target" source="auto" group_id="1">"#);
         let expected = concat!(
@@ -315,11 +328,11 @@ mod tests {
         assert!(lines[track + 5].starts_with(r#"<box frame="1" outside="1""#), "{text}");
         assert_eq!(lines[track + 6..], ["</track>", "</annotations>"]);
         for (id, group) in [(2_147_483_647, 2_147_483_647), (2_147_483_648_u32, 0)] {
-            let mut tracks = Tracks::default();
+            let mut tracks = Tracks::new(false);
             tracks.add(&FrameRecord { id: Some(id), ..run().1[1].clone() });
             assert!(xml(&tracks, &run().0, 2).contains(&format!(r#" group_id="{group}""#)));
         }
-        assert!(Cvat::create(&Path::new("backup.json").into(), None, 0.0).is_err());
+        assert!(Cvat::create(&Path::new("backup.json").into(), &layout(None)).is_err());
     }
 
     #[test]
@@ -327,7 +340,7 @@ mod tests {
         let (mut run, records) = run();
         run.targets[0].attributes = [("colour".to_owned(), "red & blue".to_owned())].into();
         run.targets[0].given[0].occluded = Some(true);
-        let xml = written("run.xml", |to| Cvat::create(to, None, 0.0), (&run, &records), &Summary::default());
+        let xml = written("run.xml", |to| Cvat::create(to, &layout(None)), (&run, &records), &Summary::default());
         let document = roxmltree::Document::parse(&xml).unwrap();
         let boxes: Vec<_> = document.descendants().filter(|node| node.has_tag_name("box")).collect();
         assert_eq!([0, 1].map(|at| boxes[at].attribute("occluded")), [Some("1"), Some("0")]);
@@ -359,7 +372,7 @@ mod tests {
         run.source.end = None;
         for (end, frames) in [(3, 3), (5, 2)] {
             run.targets[0].end(end);
-            let create = |to: &Destination| Cvat::create(to, Some(9), 0.0);
+            let create = |to: &Destination| Cvat::create(to, &layout(Some(9)));
             let xml = written("run.xml", create, (&run, &records), &Summary { completed: true, ..Summary::default() });
             assert!(xml.contains(&format!("<size>{frames}</size>")), "{xml}");
             assert_eq!(xml.contains(r#"<box frame="2" outside="1""#), frames > 2, "{xml}");
@@ -372,7 +385,7 @@ mod tests {
         let (run, mut records) = run();
         // 20 x 10 pixels around (30, 20), rotated by 30 degrees.
         records[1].polygon = Some([23.8397, 10.6699, 41.1603, 20.6699, 36.1603, 29.3301, 18.8397, 19.3301]);
-        let xml = written("run.xml", |to| Cvat::create(to, None, 0.0), (&run, &records), &Summary::default());
+        let xml = written("run.xml", |to| Cvat::create(to, &layout(None)), (&run, &records), &Summary::default());
         let lines: Vec<_> = xml.lines().filter(|line| line.contains("<box")).collect();
         assert!(!lines[0].contains("rotation"), "{xml}");
         let numbers = ["xtl", "ytl", "xbr", "ybr", "rotation"].map(|name| {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::labels::{Label, LabelOptions, Labels, Wrong, check_box, check_count, gather, json};
 use super::overlay::{Style, drawn};
 use super::record::{FrameRecord, Run, SCHEMA, SourceRecord, TargetRecord};
-use super::{Form, Layout, Tally, write_all};
+use super::{Destination, Form, Layout, Tally, write_all};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, FrameBuf, PixelFormat};
@@ -150,7 +150,7 @@ impl Document {
         let Self { source, frames, error, .. } = self;
         let unclear =
             || Error::parameter("path", to.display(), format!("its ending names no format: give {}", names()));
-        let exporter = form.boxes(&to.into(), &Layout::of(source)).ok_or_else(unclear)??;
+        let exporter = form.boxes(&Destination::replaced(to), &Layout::of(source)).ok_or_else(unclear)??;
         let records: Vec<_> = frames.iter().cloned().map(FrameRecord::rounded).collect();
         let run = self.run();
         let summary = Tally::of(&records).summary(run.named_targets(), None, error.as_deref());

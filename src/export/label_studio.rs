@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::labels::{By, Clip, Label, Wrong, ids, number, text};
 use super::output::{Destination, Output, is_video};
 use super::record::rounded;
-use super::tracks::{Shape, Track, Tracks, keyframes};
-use super::{Exporter, FrameResult, Run, Summary};
+use super::tracks::{Shape, Track, Tracks, corners, keyframes};
+use super::{Exporter, FrameResult, Layout, Run, Summary};
 use crate::bbox::BBox;
 use crate::error::Result;
 
@@ -20,9 +20,9 @@ const DIGITS: i32 = 5;
 const PLACE_DIGITS: i32 = 7;
 
 /// A Label Studio task: the source as `video` with its rate as `fps`, and as its prediction a `videorectangle` per
-/// target. Frames are **1-based**; places and sizes are percentages of the frame, clipped to it. For a rotated target
-/// `x, y` is its rotated top-left corner and `rotation` the angle about it, in degrees clockwise; if that corner lies
-/// beyond the right or bottom border, which Label Studio refuses, the clipped upright box around the target stands in.
+/// target. Frames are **1-based**; places and sizes are percentages of the frame, clipped to it. If asked for, `x, y` of a
+/// rotated target is its rotated top-left corner and `rotation` the angle about it, in degrees clockwise; if that corner
+/// lies beyond the right or bottom border, which Label Studio refuses, the clipped upright box stands in.
 /// A keyframe that is not `enabled` is the last one before the target is lost or the run ends; a given box is `given`.
 /// The label is the class of the target, its name stands in `meta`. Without a stated rate, the
 /// times of the frames give it, or 24 per second.
@@ -40,14 +40,14 @@ pub struct LabelStudio {
 }
 
 impl LabelStudio {
-    /// Opens the output for a source that states `rate` frames per second. Frames that Label Studio interpolates within
-    /// `tolerance` pixels are left out.
+    /// Opens the output.
     ///
     /// # Errors
     /// [`Error::Output`](crate::Error::Output) when `to` cannot be written.
-    pub fn create(to: &Destination, rate: Option<f64>, tolerance: f64) -> Result<Self> {
+    pub fn create(to: &Destination, layout: &Layout) -> Result<Self> {
+        let Layout { rate, tolerance, turned, .. } = *layout;
         let stated_rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0);
-        Ok(Self { output: Output::create(to)?, tracks: Tracks::default(), stated_rate, size: (1.0, 1.0), tolerance })
+        Ok(Self { output: Output::create(to)?, tracks: Tracks::new(turned), stated_rate, size: (1.0, 1.0), tolerance })
     }
 
     /// The region of one target in a run of `frames` at `rate` per second.
@@ -69,19 +69,18 @@ impl LabelStudio {
         };
         let shown = |shape: &Shape| {
             let [left, top, right, bottom] = self.within(shape);
-            shape.visible && !shape.occluded && right > left && bottom > top
+            shape.visible && right > left && bottom > top
         };
         // A shape beyond the border is not shown either.
         let shapes: Vec<_> = track.shapes.iter().map(|shape| Shape { visible: shown(shape), ..*shape }).collect();
         let (width, height) = self.size;
-        let radius = shapes.iter().map(|shape| shape.bbox.w.hypot(shape.bbox.h)).fold(0.0, f64::max);
         let value = |shape: &Shape| {
             let ([x, y, w, h], turn) = self.placed(shape);
-            let [left, top, right, bottom] =
-                [x * width, y * height, (x + w) * width, (y + h) * height].map(|at| at / 100.0);
-            [left, top, right, bottom, turn.to_radians() * radius]
+            [x * width / 100.0, y * height / 100.0, w * width / 100.0, h * height / 100.0, turn]
         };
-        let keep = keyframes(&shapes, &shapes.iter().map(value).collect::<Vec<_>>(), self.tolerance);
+        let turned = |&[x, y, w, h, turn]: &[f64; 5]| corners(&BBox::new(x, y, w, h), (x, y), turn);
+        let values: Vec<_> = shapes.iter().map(value).collect();
+        let keep = keyframes(&shapes, &values, turned, self.tolerance);
         let goes_on = |place: usize| shapes.get(place + 1).is_some_and(|next| next.visible);
         let kept = (0..shapes.len()).filter(|&place| keep[place] && shapes[place].visible);
         let sequence: Vec<Value> = kept.map(|place| shape(&shapes[place], goes_on(place))).collect();
@@ -114,12 +113,10 @@ impl LabelStudio {
         ([left, top, right - left, bottom - top], 0.0)
     }
 
-    /// The upright box around a target, clipped to the frame: left, top, right, bottom in percent.
+    /// The upright box, clipped to the frame: left, top, right, bottom in percent.
     fn within(&self, shape: &Shape) -> [f64; 4] {
         let (width, height) = self.size;
-        let corners = shape.corners().map(|(x, y)| [x, y]).concat();
-        let around = BBox::around_polygon(&corners).filter(|_| shape.turn != 0.0);
-        let BBox { x, y, w, h } = around.unwrap_or(shape.bbox);
+        let BBox { x, y, w, h } = shape.upright();
         [percent(x, width), percent(y, height), percent(x + w, width), percent(y + h, height)]
     }
 
@@ -128,7 +125,8 @@ impl LabelStudio {
         if let Some(rate) = self.stated_rate {
             return rate;
         }
-        let timed = self.tracks.0.iter().flat_map(|track| &track.shapes).filter_map(|shape| Some((shape, shape.time?)));
+        let timed =
+            self.tracks.all.iter().flat_map(|track| &track.shapes).filter_map(|shape| Some((shape, shape.time?)));
         match timed.max_by_key(|(shape, _)| shape.index) {
             Some((shape, time)) if shape.index > 1 && time > 0.0 => {
                 ((shape.index - 1) as f64 / time).max(f64::MIN_POSITIVE)
@@ -282,7 +280,7 @@ impl Exporter for LabelStudio {
 
     fn finish(mut self: Box<Self>, run: &Run, _: &Summary) -> Result<()> {
         self.size = (run.source.width.max(1) as f64, run.source.height.max(1) as f64);
-        let tracks = self.tracks.0.iter().filter(|track| !track.shapes.is_empty());
+        let tracks = self.tracks.all.iter().filter(|track| !track.shapes.is_empty());
         let (frames, rate) = (self.tracks.last(run), self.rate());
         let regions: Vec<Value> = tracks.map(|track| self.region(track, run, frames, rate)).collect();
         let document = json!([{
@@ -301,7 +299,8 @@ mod tests {
     use crate::tracker::State;
 
     fn document(records: &[FrameRecord], rate: Option<f64>) -> Value {
-        let create = |to: &Destination| LabelStudio::create(to, rate, 0.0);
+        let layout = Layout { length: None, rate, tolerance: 0.0, turned: true, with_frames: false };
+        let create = |to: &Destination| LabelStudio::create(to, &layout);
         serde_json::from_str(&written("run.json", create, (&run().0, records), &Summary::default())).unwrap()
     }
 
@@ -377,10 +376,10 @@ mod tests {
             assert!((w - 20.0).abs() < 0.01 && (h - 10.0).abs() < 0.01, "{shape}");
             assert!((number(shape, "rotation") - 30.0).abs() < 0.01, "{shape}");
         }
-        // The corner lies beyond the right border.
+        // The corner lies beyond the right border: the upright box around the ellipse, whose middle is at 71.
         let last = &shapes[3];
-        let right = number(last, "x") + number(last, "width");
-        assert!((number(last, "x") - 59.8397 / 0.64).abs() < 1e-3 && (right - 100.0).abs() < 1e-3, "{last}");
+        let (right, left) = (number(last, "x") + number(last, "width"), 71.0 - (20.0 * 0.866_025_f64).hypot(5.0) / 2.0);
+        assert!((number(last, "x") - left / 0.64).abs() < 0.01 && (right - 100.0).abs() < 1e-3, "{last}");
         assert_eq!(number(last, "rotation"), 0.0);
     }
 

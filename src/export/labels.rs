@@ -165,8 +165,8 @@ pub(super) struct Label {
 impl From<&FrameRecord> for Label {
     fn from(record: &FrameRecord) -> Self {
         let (id, frame, given) = (record.id.unwrap_or(1), record.index, record.state == State::Initial);
-        let bbox = record.finite_box().filter(|_| record.is_visible());
-        Self { id, frame, bbox, given, ..Self::default() }
+        let bbox = record.finite_box().filter(|_| record.is_there());
+        Self { id, frame, bbox, given, occluded: record.state == State::Occluded, ..Self::default() }
     }
 }
 
@@ -252,13 +252,14 @@ impl Labels {
 
 impl Label {
     /// Pixels of shares of the frame's size; rounding restores the boxes that we wrote. A turned box becomes the upright
-    /// one with the same middle.
+    /// one around its ellipse.
     pub fn scale(&mut self, (width, height): Size) {
         let Some(BBox { x, y, w, h }) = self.bbox else { return };
         let [x, y, w, h] = [x * width as f64, y * height as f64, w * width as f64, h * height as f64];
         let (sin, cos) = libm::sincos(self.turn.to_radians());
-        let (dx, dy) = (((cos - 1.0) * w - sin * h) / 2.0, ((cos - 1.0) * h + sin * w) / 2.0);
-        self.bbox = Some([x + dx, y + dy, w, h].map(|pixels| rounded(pixels, BOX_DIGITS)).into());
+        let middle = (x + (cos * w - sin * h) / 2.0, y + (cos * h + sin * w) / 2.0);
+        let around = BBox::around_ellipse(middle, (w, h), self.turn.to_radians());
+        self.bbox = Some(<[f64; 4]>::from(around).map(|pixels| rounded(pixels, BOX_DIGITS)).into());
     }
 }
 

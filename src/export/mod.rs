@@ -46,7 +46,7 @@ pub use self::coco::Coco;
 pub use self::cvat::Cvat;
 pub use self::document::Document;
 pub use self::drawing::range;
-pub use self::effects::{Hidden, Veil};
+pub use self::effects::{CropOptions, CropShape, Hidden, Veil};
 pub use self::explain::Replay;
 pub use self::journal::{Exports, Journal, LostSpan, StateCounts, Summary, Tally};
 pub use self::json::{Json, JsonLines};
@@ -89,8 +89,10 @@ pub struct Layout {
     pub length: Option<usize>,
     /// Frames per second of the source.
     pub rate: Option<f64>,
-    /// Pixels by which interpolated frames may differ.
+    /// Pixels by which the corners of interpolated frames may differ.
     pub tolerance: f64,
+    /// Whether CVAT and Label Studio get the rotated boxes of rotated targets.
+    pub turned: bool,
     /// Whether the frames are written as pictures too.
     pub with_frames: bool,
 }
@@ -98,7 +100,7 @@ pub struct Layout {
 impl Layout {
     /// For the boxes of a source, without its frames.
     pub fn of(source: &SourceRecord) -> Self {
-        Self { length: source.frames, rate: source.rate, tolerance: TOLERANCE, with_frames: false }
+        Self { length: source.frames, rate: source.rate, tolerance: TOLERANCE, turned: false, with_frames: false }
     }
 }
 
@@ -141,17 +143,16 @@ impl Form {
         fn boxed(exporter: Result<impl Exporter + 'static>) -> Option<Result<Box<dyn Exporter>>> {
             Some(exporter.map(|exporter| Box::new(exporter) as _))
         }
-        let Layout { length, rate, tolerance, with_frames } = *layout;
         match self {
             Self::Json => boxed(Json::create(to)),
             Self::JsonLines => boxed(JsonLines::create(to)),
             Self::Otb => boxed(Table::otb(to)),
             Self::Csv => boxed(Table::csv(to)),
             Self::Mot => boxed(Table::mot(to)),
-            Self::Coco => boxed(Coco::create(to, with_frames)),
-            Self::Cvat => boxed(Cvat::create(to, length, tolerance)),
-            Self::LabelStudio => boxed(LabelStudio::create(to, rate, tolerance)),
-            Self::Yolo => boxed(Yolo::create(to.path())),
+            Self::Coco => boxed(Coco::create(to, layout.with_frames)),
+            Self::Cvat => boxed(Cvat::create(to, layout)),
+            Self::LabelStudio => boxed(LabelStudio::create(to, layout)),
+            Self::Yolo => boxed(Yolo::create(to)),
             Self::Frames | Self::Response | Self::Overlay => None,
         }
     }

@@ -1,9 +1,10 @@
-//! Destinations of outputs, and the writer behind all of them.
+//! Destinations of outputs, the writer behind all of them, and the rule by which an old file is replaced: without `--force`
+//! only a file that kcf-track has written, see [`Output::create`] and [`Folder`].
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::atomic_file::{AtomicFile, parent, real, remove, remove_leftovers, temporary_beside};
@@ -13,11 +14,15 @@ use crate::pipe;
 
 /// A file, or `-` for the standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Destination(PathBuf);
+pub struct Destination {
+    path: PathBuf,
+    /// Whether any old file is replaced.
+    force: bool,
+}
 
 impl From<&Path> for Destination {
     fn from(path: &Path) -> Self {
-        Self(if path == Path::new("/dev/stdout") { "-".into() } else { path.into() })
+        Self { path: if path == Path::new("/dev/stdout") { "-".into() } else { path.into() }, force: false }
     }
 }
 
@@ -30,19 +35,35 @@ impl From<OsString> for Destination {
 
 impl std::fmt::Display for Destination {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.display().fmt(f)
+        self.path.display().fmt(f)
     }
 }
 
 impl Destination {
+    /// A place whose old file is replaced, whatever it is.
+    pub fn replaced(path: &Path) -> Self {
+        Self { force: true, ..path.into() }
+    }
+
+    /// The same place, where any old file is replaced if `force` says so.
+    #[must_use]
+    pub fn forced(&self, force: bool) -> Self {
+        Self { force, ..self.clone() }
+    }
+
+    /// A place in the folder.
+    pub(super) fn join(&self, name: &str) -> Self {
+        Self { path: self.path.join(name), force: self.force }
+    }
+
     /// The path as it was given.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// Whether it is the standard output.
     pub fn is_stdout(&self) -> bool {
-        self.0 == Path::new("-")
+        self.path == Path::new("-")
     }
 
     /// Whether both are one place.
@@ -52,11 +73,11 @@ impl Destination {
 
     /// The same for two names of one file or folder; `None` for devices, which outputs may share.
     fn identity(&self) -> Option<PathBuf> {
-        let is_device = fs::metadata(&self.0).is_ok_and(|there| !there.is_file() && !there.is_dir());
+        let is_device = fs::metadata(&self.path).is_ok_and(|there| !there.is_file() && !there.is_dir());
         match is_device {
-            _ if self.is_stdout() => Some(self.0.clone()),
+            _ if self.is_stdout() => Some(self.path.clone()),
             true => None,
-            false => real(&self.0),
+            false => real(&self.path),
         }
     }
 }
@@ -102,10 +123,44 @@ enum To {
     Stream(Box<dyn Write + Send>),
 }
 
+/// What our JSON, CSV and JSON lines begin with, and what stands in the latter's first line.
+const HEADS: [(&str, &str); 3] =
+    [("{\"schema\":\"kcf-track/", ""), ("index,file,x,y,w,h,peak,psr,", ""), ("{\"index\":", "\"refit_kept\":")];
+
+/// What stands near the beginning or the end of others: COCO, Label Studio, CVAT and pages, videos.
+const MARKS: [&str; 4] = [
+    "\"description\":\"kcf-track ",
+    "\"model_version\":\"kcf-track ",
+    "<!-- kcf-track ",
+    super::overlay_video::COMMENT,
+];
+
+/// Bytes of a file's beginning and end in which a mark may stand.
+const MARKED_BYTES: u64 = 1 << 16;
+
+/// Whether a file says that this program has written it. OTB, MOT, GIF and WebP have no place for that.
+fn is_ours(file: &mut File) -> io::Result<bool> {
+    let length = file.metadata()?.len();
+    let mut read = |from: u64| {
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(from))?;
+        file.take(MARKED_BYTES).read_to_end(&mut bytes)?;
+        io::Result::Ok(bytes)
+    };
+    let (head, tail) = (read(0)?, read(length.saturating_sub(MARKED_BYTES))?);
+    let has = |mark: &&str| [&head, &tail].iter().any(|text| text.windows(mark.len()).any(|at| at == mark.as_bytes()));
+    let begins = |(begin, more): &(&str, &str)| head.starts_with(begin.as_bytes()) && (more.is_empty() || has(more));
+    Ok(HEADS.iter().any(begins) || MARKS.iter().any(has))
+}
+
 impl Output {
     /// Opens a file or a stream.
+    ///
+    /// # Errors
+    /// [`Error::Output`] for a place that cannot be written to, and for a file that is neither empty nor
+    /// [ours](is_ours), unless the destination says to replace it.
     pub(super) fn create(destination: &Destination) -> Result<Self> {
-        let path = destination.0.clone();
+        let path = destination.path.clone();
         let wrong = |reason: String| Error::Output { path: path.clone(), reason };
         let io = |source| Error::io(&path, source);
         let to = match fs::metadata(&path) {
@@ -113,10 +168,14 @@ impl Output {
             Ok(old) if old.is_dir() => return Err(wrong("it is a folder; name a file".into())),
             Ok(old) if !old.is_file() => To::Stream(Box::new(pipe::append(&path).map_err(io)?)),
             // Opening for writing finds a read-only file before a rename replaces it.
-            Ok(_) => match OpenOptions::new().append(true).open(&path) {
+            Ok(old) => match OpenOptions::new().append(true).open(&path) {
                 Err(error) => return Err(wrong(error.to_string())),
                 Ok(open) if is_open_file(&path) => To::Stream(Box::new(open)),
-                Ok(_) => To::file(&path)?,
+                Ok(_) if destination.force || old.len() == 0 => To::file(&path)?,
+                Ok(_) => match is_ours(&mut File::open(&path).map_err(io)?).map_err(io)? {
+                    true => To::file(&path)?,
+                    false => return Err(wrong(FOREIGN.into())),
+                },
             },
             Err(_) => To::file(&path)?,
         };
@@ -202,11 +261,18 @@ pub(super) struct Folder {
     /// Names of an earlier run, until this one writes its first file.
     old: HashSet<String>,
     index: Option<File>,
+    /// Whether files of others are replaced, too.
+    force: bool,
 }
+
+/// The refusal of a file that is not ours.
+const FOREIGN: &str =
+    "the file there does not say that it is from kcf-track: name another place, or --force replaces it";
 
 impl Folder {
     /// Creates the folder if needed and checks that it can be written.
-    pub(super) fn create(path: &Path) -> Result<Self> {
+    pub(super) fn create(to: &Destination) -> Result<Self> {
+        let path = to.path();
         let wrong = |error: io::Error| Error::Output { path: path.into(), reason: error.to_string() };
         fs::create_dir_all(path).map_err(wrong)?;
         temporary_beside(&path.join("probe")).map_err(wrong)?;
@@ -226,7 +292,7 @@ impl Folder {
             (stamp(&there) == written).then(|| name.to_owned())
         };
         let old = text.lines().filter_map(own).collect();
-        Ok(Self { path: path.into(), names: HashSet::new(), old, index: None })
+        Ok(Self { path: path.into(), names: HashSet::new(), old, index: None, force: to.force })
     }
 
     /// Checks that a file may be written here.
@@ -235,11 +301,10 @@ impl Folder {
     /// [`Error::Output`] for a file that no run has put here.
     pub(super) fn check(&self, name: &str) -> Result<()> {
         let path = self.path.join(name);
-        if !self.old.contains(name) && fs::symlink_metadata(&path).is_ok() {
-            let reason = "this file is not from a run of this program; name another folder".into();
-            return Err(Error::Output { path, reason });
+        match self.force || self.old.contains(name) || fs::symlink_metadata(&path).is_err() {
+            true => Ok(()),
+            false => Err(Error::Output { path, reason: FOREIGN.into() }),
         }
-        Ok(())
     }
 
     /// Begins a file and adds it to the index. The first one removes the files of an earlier run.
@@ -318,22 +383,23 @@ mod tests {
     fn a_file_appears_when_it_is_published_or_finished() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
-        let to = Destination(path.clone());
+        let to = Destination::from(path.as_path());
         let read = || fs::read_to_string(&path).unwrap();
         fs::write(&path, "old").unwrap();
-        let mut output = Output::create(&to).unwrap();
+        assert!(Output::create(&to).err().unwrap().to_string().contains("--force"));
+        let mut output = Output::create(&Destination::replaced(&path)).unwrap();
         output.append(b"1\n").unwrap();
         assert_eq!(read(), "old");
         output.finish().unwrap();
         assert_eq!(read(), "1\n");
-        let mut output = Output::create(&to).unwrap();
+        let mut output = Output::create(&Destination::replaced(&path)).unwrap();
         assert_eq!(read(), "1\n");
         output.append(b"2\n").unwrap();
         output.publish().unwrap();
         assert_eq!(read(), "2\n");
         output.append(b"3\n").unwrap();
         assert_eq!(read(), "2\n3\n");
-        drop((output, Output::create(&to).unwrap()));
+        drop((output, Output::create(&Destination::replaced(&path)).unwrap()));
         assert_eq!(read(), "2\n3\n", "an output without frames changes nothing");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -342,7 +408,7 @@ mod tests {
     fn destinations_that_cannot_be_written_are_errors_at_once() {
         let folder = tempfile::tempdir().unwrap();
         for wrong in [folder.path().to_path_buf(), folder.path().join("none/out.csv")] {
-            let error = Output::create(&Destination(wrong.clone())).err().unwrap().to_string();
+            let error = Output::create(&wrong.as_path().into()).err().unwrap().to_string();
             assert!(error.contains(wrong.to_str().unwrap()), "{error}");
         }
     }
@@ -358,9 +424,9 @@ mod tests {
     #[test]
     fn two_outputs_at_one_place_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let [a, b] = ["a.csv", "b.csv"].map(|name| Destination(folder.path().join(name)));
-        let pictures = Destination(folder.path().to_path_buf());
-        let stdout = Destination("-".into());
+        let [a, b] = ["a.csv", "b.csv"].map(|name| Destination::from(folder.path().join(name).as_path()));
+        let pictures = Destination::from(folder.path());
+        let stdout = Destination::from(Path::new("-"));
         assert!(check_distinct(&[("--csv", false, &a), ("--mot", false, &b)]).is_ok());
         assert!(check_distinct(&[("--csv", false, &a), ("--mot", false, &a)]).is_err());
         assert!(check_distinct(&[("--csv", false, &stdout), ("--mot", false, &stdout)]).is_err());
@@ -380,7 +446,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let at = parent.path();
         let run = |names: &[&str]| -> Result<()> {
-            let mut folder = Folder::create(at)?;
+            let mut folder = Folder::create(&at.into())?;
             for name in names {
                 folder.claim(name)?.finish(b"ours")?;
             }
@@ -390,7 +456,7 @@ mod tests {
         run(&["1.png", "2.png", "3.png"]).unwrap();
         run(&["2.png"]).unwrap();
         assert_eq!(visible(at), ["2.png", "mine.png"]);
-        assert!(run(&["2.png", "mine.png"]).unwrap_err().to_string().contains("not from a run"));
+        assert!(run(&["2.png", "mine.png"]).unwrap_err().to_string().contains("--force"));
         assert_eq!(fs::read_to_string(at.join("mine.png")).unwrap(), "mine");
         run(&[]).unwrap();
         assert_eq!(visible(at), ["2.png", "mine.png"], "a run without files removes nothing");
@@ -412,20 +478,20 @@ mod tests {
         fs::write(out.join("1.png"), "mine").unwrap();
         let stamp = stamp(&fs::metadata(&mine).unwrap());
         fs::write(out.join(INDEX), format!("../mine.png\t{stamp}\n1.png\n1.png\t{stamp}\n")).unwrap();
-        let mut folder = Folder::create(&out).unwrap();
+        let mut folder = Folder::create(&out.as_path().into()).unwrap();
         assert!(folder.claim("1.png").is_err());
         folder.claim("2.png").unwrap().finish(b"ours").unwrap();
         assert_eq!(visible(&out), ["1.png", "2.png"]);
         fs::remove_file(out.join(INDEX)).unwrap();
         std::os::unix::fs::symlink(&mine, out.join(INDEX)).unwrap();
-        assert!(Folder::create(&out).is_err());
+        assert!(Folder::create(&out.as_path().into()).is_err());
         assert_eq!(fs::read_to_string(mine).unwrap(), "mine");
     }
 
     #[test]
     fn names_do_not_collide() {
         let parent = tempfile::tempdir().unwrap();
-        let mut folder = Folder::create(&parent.path().join("new/and/deep")).unwrap();
+        let mut folder = Folder::create(&parent.path().join("new/and/deep").as_path().into()).unwrap();
         assert_eq!(folder.name_for("0001.jpg", "npy"), "0001.npy");
         assert_eq!(folder.name_for("0001.png", "npy"), "0001.png.npy");
         assert_eq!(folder.name_for("../up/0003.png", "npy"), "0003.npy");
@@ -437,7 +503,7 @@ mod tests {
         let file = parent.path().join("file");
         fs::write(&file, "").unwrap();
         for wrong in [file.as_path(), &file.join("below")] {
-            assert!(matches!(Folder::create(wrong), Err(Error::Output { path, .. }) if path == wrong));
+            assert!(matches!(Folder::create(&wrong.into()), Err(Error::Output { path, .. }) if path == wrong));
         }
     }
 }

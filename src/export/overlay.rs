@@ -13,8 +13,8 @@ use imageproc::drawing::{draw_text_mut, text_size};
 use ndarray::Array2;
 
 use super::drawing::{darken, dashes, fill, font, inset, line, outline, stroke};
-use super::effects::{CROP_REACH, Crop, Hidden, Veil, hide};
-use super::output::{Folder, is_video};
+use super::effects::{CROP_REACH, Crop, CropOptions, Hidden, Veil, Window, hide};
+use super::output::{Destination, Folder, is_video};
 use super::overlay_video::VideoEncoder;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary, TargetRecord};
 use crate::atomic_file::AtomicFile;
@@ -53,8 +53,8 @@ pub struct OverlayOptions {
     pub style: Style,
     /// What is hidden, and how.
     pub hidden: Option<(Veil, Hidden)>,
-    /// Width and height of a crop that follows the first target.
-    pub crop: Option<(u32, u32)>,
+    /// The crop that follows the first target.
+    pub crop: Option<CropOptions>,
     /// Whether the response to the first target is drawn in a corner.
     pub inset: bool,
     /// The file with the sound of a video, and the seconds from its start to the first frame.
@@ -89,15 +89,15 @@ impl Overlays {
     /// Opens the folder or the video.
     ///
     /// # Errors
-    /// [`Error::Output`] when `path` cannot be written; [`Error::Sequence`] when a video needs `ffmpeg` and it is not
+    /// [`Error::Output`] when `to` cannot be written; [`Error::Sequence`] when a video needs `ffmpeg` and it is not
     /// installed.
-    pub fn create(path: &Path, options: OverlayOptions) -> Result<Self> {
-        let (folder, painters) = if is_video(path) {
-            let video = VideoEncoder::create(path, &options)?;
+    pub fn create(to: &Destination, options: OverlayOptions) -> Result<Self> {
+        let (folder, painters) = if is_video(to.path()) {
+            let video = VideoEncoder::create(to, &options)?;
             (None, Painters::start(vec![Sink::Video(Box::new(video))])?)
         } else {
             let count = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-            (Some(Folder::create(path)?), Painters::start((0..count).map(|_| Sink::Files).collect())?)
+            (Some(Folder::create(to)?), Painters::start((0..count).map(|_| Sink::Files).collect())?)
         };
         let (trails, crop) = (Trails::default(), options.crop.map(Crop::new));
         Ok(Self { folder, options, trails, crop, waiting: VecDeque::new(), painters })
@@ -109,7 +109,7 @@ impl Overlays {
             let Some(mut job) = self.waiting.pop_front() else { break };
             let painting = &mut job.painting;
             if let Some(crop) = &self.crop {
-                painting.crop(crop, crop.corner(self.waiting.len()));
+                painting.crop(crop, crop.window(self.waiting.len()));
             }
             self.painters.paint(job)?;
         }
@@ -388,16 +388,24 @@ struct Painting {
 
 impl Painting {
     /// Cuts a window out of the picture and moves everything into it.
-    fn crop(&mut self, crop: &Crop, (left, top): (i64, i64)) {
-        self.picture = crop.cut(&self.picture, (left, top));
-        let moved = |bbox: BBox| bbox.translated(-left as f64, -top as f64);
+    fn crop(&mut self, crop: &Crop, window: Window) {
+        self.picture = crop.cut(&self.picture, &window);
+        let Window { left, top, scale } = window;
+        let at = |x: f64, y: f64| ((x - left) / scale, (y - top) / scale);
+        let moved = |BBox { x, y, w, h }| {
+            let (x, y) = at(x, y);
+            BBox::new(x, y, w / scale, h / scale)
+        };
         self.truth = self.truth.map(moved);
         for Drawn { record, trail, .. } in &mut self.targets {
             record.bbox = moved(record.bbox);
-            for (number, place) in record.polygon.iter_mut().flatten().enumerate() {
-                *place -= [left, top][number % 2] as f64;
+            for corner in record.polygon.iter_mut().flat_map(|corners| corners.as_chunks_mut::<2>().0) {
+                *corner = at(corner[0], corner[1]).into();
             }
-            trail.iter_mut().for_each(|(x, y)| (*x, *y) = (*x - left as f32, *y - top as f32));
+            for (x, y) in trail {
+                let moved = at((*x).into(), (*y).into());
+                (*x, *y) = (moved.0 as f32, moved.1 as f32);
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use image::RgbImage;
 use tempfile::NamedTempFile;
 
 use super::OverlayOptions;
-use super::output::Output;
+use super::output::{Destination, Output};
 use crate::cancel;
 use crate::error::{Error, Result};
 use crate::ffmpeg;
@@ -27,6 +27,9 @@ const MAX_REPEATS: usize = 10_000;
 const GRACE: Duration = Duration::from_secs(1);
 /// Lines of ffmpeg's log in an error.
 const LOG_LINES: usize = 3;
+
+/// The comment of a video, which tells ours from others.
+pub(super) const COMMENT: &str = "Drawn by kcf-track ";
 
 const H264: &[&str] = &["-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-movflags", "+faststart"];
 const VP9: &[&str] = &["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-crf", "32", "-b:v", "0"];
@@ -97,8 +100,8 @@ pub(super) struct VideoEncoder {
 
 impl VideoEncoder {
     /// Checks that the video can be written and that ffmpeg is installed.
-    pub(super) fn create(path: &Path, options: &OverlayOptions) -> Result<Self> {
-        let output = Output::create(&path.into())?;
+    pub(super) fn create(to: &Destination, options: &OverlayOptions) -> Result<Self> {
+        let (output, path) = (Output::create(to)?, to.path());
         if output.temporary_path().is_none() {
             return Err(Error::Output { path: path.into(), reason: "a video needs a file".into() });
         }
@@ -195,6 +198,7 @@ impl VideoEncoder {
             let [wide, high] = [wide, high].map(|(side, aspect)| u64::from(side) * u64::from(aspect));
             command.args(["-aspect", &format!("{wide}:{high}")]);
         }
+        command.args(["-metadata", &format!("comment={COMMENT}{}", env!("CARGO_PKG_VERSION"))]);
         command.args(["-f", format]).args(self.output.temporary_path());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::from(stderr));
         let mut child = ffmpeg::start(command, self.output.path())?;

@@ -350,9 +350,9 @@ impl FrameRecord {
         }
     }
 
-    /// Whether the target is seen: neither occluded nor lost, and the frame was readable.
-    pub(super) fn is_visible(&self) -> bool {
-        !matches!(self.state, State::Occluded | State::Lost | State::Missing)
+    /// Whether the target is there, seen or occluded: not lost, and the frame was readable.
+    pub(super) fn is_there(&self) -> bool {
+        !matches!(self.state, State::Lost | State::Missing)
     }
 
     /// The box, unless one of its numbers is not finite.

@@ -6,7 +6,7 @@ use image::ExtendedColorType;
 use ndarray::ArrayView2;
 
 use super::drawing::{heat_map, peak};
-use super::output::{Folder, Output};
+use super::output::{Destination, Folder, Output};
 use super::record::rounded;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
 use crate::encode;
@@ -40,9 +40,10 @@ impl ResponseMaps {
     ///
     /// # Errors
     /// [`Error::Output`] when it cannot be written.
-    pub fn create(path: &Path) -> Result<Self> {
-        let folder = Folder::create(path)?;
-        let mut geometry = Output::create(&path.join(GEOMETRY).as_path().into())?;
+    pub fn create(to: &Destination) -> Result<Self> {
+        let folder = Folder::create(to)?;
+        folder.check(GEOMETRY)?;
+        let mut geometry = Output::create(&to.join(GEOMETRY).forced(true))?;
         geometry.append(format!("{COLUMNS}\n").as_bytes())?;
         Ok(Self { folder, geometry })
     }
@@ -131,7 +132,7 @@ mod tests {
     fn values_and_geometry_are_written() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("maps");
-        let mut maps = Box::new(ResponseMaps::create(&path).unwrap());
+        let mut maps = Box::new(ResponseMaps::create(&path.as_path().into()).unwrap());
         let (run, records) = run();
         maps.write(&FrameResult::new(&run, &records[..1])).unwrap();
         // The peak is one row down and, wrapped around, one column to the left.
@@ -152,13 +153,13 @@ mod tests {
         assert_eq!((88.0 + 2.0 * 4.0, 42.5 + 3.0 * 4.0), (100.0 - 4.0, 50.5 + 4.0), "centre of the peak");
         assert!(image::load_from_memory(&fs::read(path.join("0002.png")).unwrap()).unwrap().width() > 200);
         assert_eq!(fs::read_dir(&path).unwrap().count(), 4, "two files of a frame, the geometry and the index");
-        assert!(ResponseMaps::create(&path).is_ok(), "a rerun is fine");
+        assert!(ResponseMaps::create(&path.as_path().into()).is_ok(), "a rerun is fine");
     }
 
     #[test]
     fn unusual_maps_are_written() {
         let parent = tempfile::tempdir().unwrap();
-        let mut maps = ResponseMaps::create(parent.path()).unwrap();
+        let mut maps = ResponseMaps::create(&parent.path().into()).unwrap();
         let (run, records) = run();
         let unusual = [array![[1.0]], array![[f32::NAN, f32::NAN]], Array2::zeros((3, 3)), Array2::zeros((0, 0))];
         for (position, values) in unusual.iter().enumerate() {

@@ -26,14 +26,34 @@ pub(super) struct Shape {
 
 impl Shape {
     /// The rotated corners, clockwise from the original top-left one.
-    pub fn corners(&self) -> [(f64, f64); 4] {
-        let BBox { w, h, .. } = self.bbox;
-        let (x, y) = self.bbox.center();
-        let (sin, cos) = self.turn.to_radians().sin_cos();
-        let corner = |(w, h): (f64, f64)| (x + cos * w - sin * h, y + sin * w + cos * h);
-        let (w, h) = (w / 2.0, h / 2.0);
-        [(-w, -h), (w, -h), (w, h), (-w, h)].map(corner)
+    pub fn corners(&self) -> Corners {
+        corners(&self.bbox, self.bbox.center(), self.turn)
     }
+
+    /// The upright box, as it is scored.
+    pub fn upright(&self) -> BBox {
+        upright(self.bbox, self.turn)
+    }
+}
+
+/// The upright box of a box that is rotated by `turn` degrees about its centre.
+pub(super) fn upright(bbox: BBox, turn: f64) -> BBox {
+    match turn {
+        0.0 => bbox,
+        _ => BBox::around_ellipse(bbox.center(), (bbox.w, bbox.h), turn.to_radians()),
+    }
+}
+
+/// The corners of a box, clockwise from the original top-left one.
+pub(super) type Corners = [(f64, f64); 4];
+
+/// The corners of a box that is rotated by `turn` degrees about a point.
+pub(super) fn corners(&BBox { x, y, w, h }: &BBox, about: (f64, f64), turn: f64) -> Corners {
+    let (sin, cos) = turn.to_radians().sin_cos();
+    [(x, y), (x + w, y), (x + w, y + h), (x, y + h)].map(|(x, y)| {
+        let (x, y) = (x - about.0, y - about.1);
+        (about.0 + cos * x - sin * y, about.1 + sin * x + cos * y)
+    })
 }
 
 /// The upright box and the rotation of a rectangle given by its corners.
@@ -58,23 +78,32 @@ pub(super) struct Track {
 
 /// The tracks of a run, in the order in which they begin.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tracks(pub Vec<Track>);
+pub(super) struct Tracks {
+    pub all: Vec<Track>,
+    /// Whether a rotated target has its rotated box, in place of the upright one.
+    turned: bool,
+}
 
 impl Tracks {
+    pub fn new(turned: bool) -> Self {
+        Self { all: Vec::new(), turned }
+    }
+
     /// Adds a record. A record without a finite box repeats the last box.
     pub fn add(&mut self, record: &FrameRecord) {
         let id = record.id.unwrap_or(1);
-        let known = self.0.iter().position(|track| track.id == id);
-        let place = known.unwrap_or(self.0.len());
+        let known = self.all.iter().position(|track| track.id == id);
+        let place = known.unwrap_or(self.all.len());
         if known.is_none() {
-            self.0.push(Track { id, shapes: Vec::new() });
+            self.all.push(Track { id, shapes: Vec::new() });
         }
-        let track = &mut self.0[place];
-        let turned = record.polygon.filter(|corners| corners.iter().all(|number| number.is_finite())).map(turned_back);
+        let track = &mut self.all[place];
+        let polygon = record.polygon.filter(|_| self.turned);
+        let turned = polygon.filter(|corners| corners.iter().all(|number| number.is_finite())).map(turned_back);
         let here = record.finite_box().map(|bbox| turned.unwrap_or((bbox, 0.0)));
         let Some((bbox, turn)) = here.or(track.shapes.last().map(|shape| (shape.bbox, shape.turn))) else { return };
         let (given, occluded) = (record.state == State::Initial, record.state == State::Occluded);
-        let visible = occluded || record.is_visible();
+        let visible = record.is_there();
         // A target that was ended is not there until it is given a box again.
         if let Some(last) = track.shapes.last().filter(|last| last.visible && last.index + 1 < record.index) {
             let gone = Shape { index: last.index + 1, visible: false, occluded: false, given: false, ..*last };
@@ -86,7 +115,7 @@ impl Tracks {
     /// Position of the last frame that is known of a run of these targets: the last of a track, or the next if a target
     /// was ended there; 0 without any. An end that lies farther ahead may be one that the run never came to.
     pub fn last(&self, run: &Run) -> usize {
-        let shown = self.0.iter().filter_map(|track| track.shapes.last()).map(|shape| shape.index).max().unwrap_or(0);
+        let shown = self.all.iter().filter_map(|track| track.shapes.last()).map(|shape| shape.index).max().unwrap_or(0);
         let mut ends = run.targets.iter().flat_map(|target| &target.given).filter(|given| given.bbox.is_none());
         shown + usize::from(ends.any(|given| given.frame == shown + 1))
     }
@@ -95,9 +124,15 @@ impl Tracks {
 /// Pixels by which frames may differ that are left to interpolation, by default.
 pub const TOLERANCE: f64 = 1.0;
 
-/// Which shapes are needed so that linear interpolation of their `values` restores those of all others within
-/// `tolerance`. Given boxes stay, and the frames where a target comes, goes, is covered or uncovered; of frames without it the first stays.
-pub(super) fn keyframes<const N: usize>(shapes: &[Shape], values: &[[f64; N]], tolerance: f64) -> Vec<bool> {
+/// Which shapes are needed so that linear interpolation of their `values` restores all others: no corner is farther off
+/// than `tolerance`. Given boxes stay, and the frames where a target comes, goes, is covered or uncovered; of frames
+/// without it the first stays.
+pub(super) fn keyframes<const N: usize>(
+    shapes: &[Shape],
+    values: &[[f64; N]],
+    corners: impl Fn(&[f64; N]) -> Corners,
+    tolerance: f64,
+) -> Vec<bool> {
     let mut keep = vec![false; shapes.len()];
     let is_shown = |at: Option<usize>| at.and_then(|at| shapes.get(at)).is_some_and(|shape| shape.visible);
     let is_fixed = |at: usize| {
@@ -113,8 +148,9 @@ pub(super) fn keyframes<const N: usize>(shapes: &[Shape], values: &[[f64; N]], t
         let (start, steps) = (shapes[from].index as f64, (shapes[to].index - shapes[from].index) as f64);
         let error = |at: usize| {
             let share = (shapes[at].index as f64 - start) / steps;
-            let sides = values[from].iter().zip(&values[to]).zip(&values[at]);
-            sides.map(|((a, b), value)| (a + share * (b - a) - value).abs()).fold(0.0, f64::max)
+            let between = std::array::from_fn(|i| values[from][i] + share * (values[to][i] - values[from][i]));
+            let pairs = corners(&between).into_iter().zip(corners(&values[at]));
+            pairs.map(|(a, b)| (a.0 - b.0).hypot(a.1 - b.1)).fold(0.0, f64::max)
         };
         let between = (from + 1..to).filter(|&at| shapes[at].visible);
         let worst = between.map(|at| (error(at), at)).max_by(|a, b| a.0.total_cmp(&b.0));
@@ -134,7 +170,7 @@ mod tests {
     #[test]
     fn interpolated_keyframes_restore_all_shapes() {
         let (_, records) = run();
-        let mut tracks = Tracks::default();
+        let mut tracks = Tracks::new(true);
         for index in (1..=200).filter(|index| !(120..140).contains(index)) {
             let at = index as f64;
             let state = match index {
@@ -147,10 +183,11 @@ mod tests {
             let bbox = BBox::new(jump + 30.0 * (at / 9.0).sin(), at * 1.5, 20.0 + (at / 30.0).cos(), 10.0);
             tracks.add(&FrameRecord { index, state, bbox, ..records[1].clone() });
         }
-        let shapes = &tracks.0[0].shapes;
+        let shapes = &tracks.all[0].shapes;
         let values: Vec<[f64; 4]> = shapes.iter().map(|shape| shape.bbox.into()).collect();
         for tolerance in [0.0, 0.5, 3.0] {
-            let keep = keyframes(shapes, &values, tolerance);
+            let upright = |value: &[f64; 4]| corners(&(*value).into(), (0.0, 0.0), 0.0);
+            let keep = keyframes(shapes, &values, upright, tolerance);
             let keys: Vec<_> = (0..shapes.len()).filter(|&at| keep[at]).collect();
             assert!(keys.iter().filter(|&&at| shapes[at].given).count() == 2 && keep[shapes.len() - 1]);
             assert!(keys.len() < [181, 80, 40][(tolerance * 0.5).ceil() as usize], "{tolerance}: {}", keys.len());
@@ -160,9 +197,13 @@ mod tests {
                     assert_eq!(shapes[at].occluded, shapes[pair[0]].occluded, "{at}");
                     let [from, to] = [pair[0], pair[1]].map(|at| shapes[at].index as f64);
                     let share = (shapes[at].index as f64 - from) / (to - from);
-                    for (side, value) in values[at].iter().enumerate() {
-                        let (a, b) = (values[pair[0]][side], values[pair[1]][side]);
-                        let error = (a + share * (b - a) - value).abs();
+                    let between = |i: usize| {
+                        let (a, b) = (values[pair[0]][i], values[pair[1]][i]);
+                        a + share * (b - a) - values[at][i]
+                    };
+                    // How far the top-left and the bottom-right corner are off.
+                    for (x, y) in [(between(0), between(1)), (between(0) + between(2), between(1) + between(3))] {
+                        let error = x.hypot(y);
                         assert!(at == pair[0] || error <= tolerance + 1e-9, "{tolerance}, {at}: {error}");
                     }
                 }
@@ -172,12 +213,12 @@ mod tests {
 
     #[test]
     fn a_target_is_gone_between_its_end_and_its_next_box() {
-        let mut tracks = Tracks::default();
+        let mut tracks = Tracks::new(false);
         let records = run().1;
         for index in [1, 2, 5, 6] {
             tracks.add(&FrameRecord { index, ..records[1].clone() });
         }
-        let shown: Vec<_> = tracks.0[0].shapes.iter().map(|shape| (shape.index, shape.visible)).collect();
+        let shown: Vec<_> = tracks.all[0].shapes.iter().map(|shape| (shape.index, shape.visible)).collect();
         assert_eq!(shown, [(1, true), (2, true), (3, false), (5, true), (6, true)]);
     }
 
@@ -189,17 +230,17 @@ mod tests {
             let corner = |(x, y): (f64, f64)| [40.0 + cos * x - sin * y, 30.0 + sin * x + cos * y];
             let corners = [(-10.0, -5.0), (10.0, -5.0), (10.0, 5.0), (-10.0, 5.0)].map(corner);
             let polygon: [f64; 8] = corners.concat().try_into().unwrap();
-            let mut tracks = Tracks::default();
+            let mut tracks = Tracks::new(true);
             tracks.add(&FrameRecord { polygon: Some(polygon), ..records[1].clone() });
-            let shape = tracks.0[0].shapes[0];
+            let shape = tracks.all[0].shapes[0];
             assert!((shape.turn - degrees).abs() < 1e-3, "{degrees}: {shape:?}");
             assert_eq!((shape.bbox.w, shape.bbox.h, shape.bbox.center()), (20.0, 10.0, (40.0, 30.0)));
             let found = shape.corners().map(|(x, y)| [x, y]).concat();
             assert!(found.iter().zip(polygon).all(|(found, at)| (found - at).abs() < 0.001), "{found:?} {polygon:?}");
         }
         // An upright box stays bit-identical.
-        let mut tracks = Tracks::default();
+        let mut tracks = Tracks::new(true);
         tracks.add(&records[1]);
-        assert_eq!((tracks.0[0].shapes[0].bbox, tracks.0[0].shapes[0].turn), (records[1].bbox, 0.0));
+        assert_eq!((tracks.all[0].shapes[0].bbox, tracks.all[0].shapes[0].turn), (records[1].bbox, 0.0));
     }
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use serde_json::json;
 
 use super::labels::{By, Clip, Label, NO_IDS, Picture, Wrong};
-use super::output::Folder;
+use super::output::{Destination, Folder};
 use super::record::{Run, rounded};
 use super::{Exporter, FrameRecord, FrameResult, Summary};
 use crate::bbox::BBox;
@@ -29,8 +29,7 @@ const FILES: [&str; 3] = ["data.yaml", "classes.txt", TRACKS];
 const DIGITS: i32 = 8;
 
 /// A YOLO dataset: `labels/NAME.txt` with a line `class x y w h` per visible target (centre and size as shares of the
-/// frame's size, clipped to it), `data.yaml`, `classes.txt`, and [`TRACKS`]. For a rotated target the upright box around
-/// it. [`Frames`] writes the pictures into `images`.
+/// frame's size, clipped to it), `data.yaml`, `classes.txt`, and [`TRACKS`]. [`Frames`] writes the pictures into `images`.
 #[derive(Debug)]
 pub struct Yolo {
     folder: Folder,
@@ -43,18 +42,17 @@ impl Yolo {
     ///
     /// # Errors
     /// [`Error::Output`] when it cannot be written, or has a dataset from elsewhere.
-    pub fn create(path: &Path) -> Result<Self> {
-        let folder = Folder::create(path)?;
+    pub fn create(to: &Destination) -> Result<Self> {
+        let folder = Folder::create(to)?;
         FILES.iter().try_for_each(|name| folder.check(name))?;
-        let labels = Folder::create(&path.join("labels"))?;
+        let labels = Folder::create(&to.join("labels"))?;
         Ok(Self { folder, labels, tracks: csv_line(&["file", "frame", "id", "given", "label"]) })
     }
 }
 
 /// Centre and size of a visible target as shares of the frame's size; `None` for one outside of the frame.
 fn place(record: &FrameRecord, run: &Run) -> Option<[f64; 4]> {
-    let around = record.polygon.and_then(|corners| BBox::around_polygon(&corners));
-    let BBox { x, y, w, h } = around.or(record.finite_box()).filter(|_| record.is_visible())?;
+    let BBox { x, y, w, h } = record.finite_box().filter(|_| record.is_there())?;
     let share = |from: f64, length: f64, side: usize| {
         let [from, to] = [from, from + length].map(|at| (at / side as f64).clamp(0.0, 1.0));
         (rounded((from + to) / 2.0, DIGITS), rounded(to - from, DIGITS))
@@ -366,8 +364,8 @@ impl Frames {
     ///
     /// # Errors
     /// [`Error::Output`] when it cannot be written.
-    pub fn create(path: &Path) -> Result<Self> {
-        Folder::create(path).map(Self)
+    pub fn create(to: &Destination) -> Result<Self> {
+        Folder::create(to).map(Self)
     }
 }
 

@@ -52,12 +52,7 @@ impl Pose {
     /// The box of a target whose initial width and height were `size`; of one that has turned the upright box around
     /// the ellipse in its turned box.
     pub fn bbox(&self, size: (f64, f64)) -> BBox {
-        let (mut w, mut h) = self.size(size);
-        if self.angle != 0.0 {
-            let (sin, cos) = libm::sincos(self.angle);
-            (w, h) = (libm::hypot(w * cos, h * sin), libm::hypot(w * sin, h * cos));
-        }
-        BBox::new(self.center.0 - w / 2.0, self.center.1 - h / 2.0, w, h)
+        BBox::around_ellipse(self.center, self.size(size), self.angle)
     }
 
     /// The corners `x1, y1, …, x4, y4` of the turned box of a target whose initial width and height were `size`, in the

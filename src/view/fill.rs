@@ -38,14 +38,10 @@ impl Turned {
     pub fn parts(&self) -> (BBox, Option<[f64; 8]>) {
         let ([x, y], [w, h]) = (self.center, self.size.map(|side| side / 2.0));
         let (sin, cos) = self.angle.sin_cos();
-        let (a, b) = match self.angle {
-            0.0 => (w, h),
-            _ => ((w * cos).hypot(h * sin), (w * sin).hypot(h * cos)),
-        };
         let corner = |(w, h): (f64, f64)| [x + cos * w - sin * h, y + sin * w + cos * h];
         let [p, q, r, s] = [(-w, -h), (w, -h), (w, h), (-w, h)].map(corner);
         let polygon = (self.angle != 0.0).then_some([p[0], p[1], q[0], q[1], r[0], r[1], s[0], s[1]]);
-        (BBox::new(x - a, y - b, 2.0 * a, 2.0 * b), polygon)
+        (BBox::around_ellipse(self.center.into(), self.size.into(), self.angle), polygon)
     }
 
     /// This rectangle moved, resized and turned as a box that a tracker learned went from `first` to `now`.

@@ -43,7 +43,7 @@ use self::state::{SharedState, Status, ViewState};
 use crate::bbox::BBox;
 use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
-use crate::export::{FrameRecord, Json, SourceRecord, TargetRecord};
+use crate::export::{Destination, FrameRecord, Json, SourceRecord, TargetRecord};
 use crate::media::{Demand, Item, Source};
 use crate::run::Command;
 use crate::tracker::Params;
@@ -147,8 +147,7 @@ impl View {
     pub fn open(setup: Setup, address: &Address) -> Result<Self> {
         setup.params.check()?;
         let host = bare(&address.host);
-        let listening = listen(host, address.port);
-        let (listener, local) = if setup.pick { listening.or_else(|_| listen(host, 0))? } else { listening? };
+        let (listener, local) = listen(host, address.port)?;
         let token = address.token.clone().map_or_else(make_token, Ok)?;
         let host = host.to_owned();
         let Setup { cache, path, preset, params, named, session, targets, frames, clip, said, pick, stop, .. } = setup;
@@ -308,8 +307,8 @@ struct Saver {
 
 impl Saver {
     fn start(path: PathBuf, results: Arc<Results>, shared: Arc<SharedState>) -> Result<Self> {
-        // A place that cannot be written to is an error at once.
-        drop(Json::create(&path.as_path().into())?);
+        // A place that cannot be written to is an error at once. What stands there was read as a session.
+        drop(Json::create(&Destination::replaced(&path))?);
         let stop = CancelToken::default();
         let token = stop.clone();
         let opened = shared.look(|state| state.revision);
@@ -328,8 +327,8 @@ impl Saver {
 const PORT: u16 = 8787;
 
 /// Serves a page on which a user draws a box on the frame `item` of `source`; `None` if `stop` is cancelled first. The
-/// page accepts a box that can be tracked with `params`. It is served at [`PORT`] or, if that is taken, at any free
-/// port; `on_url` gets its address.
+/// page accepts a box that can be tracked with `params`. It is served at `port`, or else at [`PORT`] or, if that is taken,
+/// at any free port; `on_url` gets its address.
 ///
 /// # Errors
 /// When the frame could not be read, or no port can be used.
@@ -337,6 +336,7 @@ pub fn pick(
     source: Arc<dyn Source>,
     item: &Item,
     params: Params,
+    port: Option<u16>,
     on_url: impl FnOnce(&str),
     stop: &CancelToken,
 ) -> Result<Option<BBox>> {
@@ -367,7 +367,9 @@ pub fn pick(
         pick: true,
         stop: stop.clone(),
     };
-    let view = View::open(setup, &Address { host: "127.0.0.1".into(), port: PORT, token: None })?;
+    let at = |port| Address { host: "127.0.0.1".into(), port, token: None };
+    let is_taken = port.is_none() && listen("127.0.0.1", PORT).is_err();
+    let view = View::open(setup, &at(if is_taken { 0 } else { port.unwrap_or(PORT) }))?;
     on_url(&view.url());
     while view.picked().is_none() && !stop.is_cancelled() {
         std::thread::sleep(POLL_INTERVAL);

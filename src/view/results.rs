@@ -14,7 +14,8 @@ use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::export::{
-    Exporter, Form, FrameRecord, FrameResult, Frames, Json, Layout, Run, SourceRecord, Summary, Tally, write_all,
+    Destination, Exporter, Form, FrameRecord, FrameResult, Frames, Json, Layout, Run, SourceRecord, Summary, Tally,
+    write_all,
 };
 use crate::frame::Channels;
 use crate::media::{Source, Span};
@@ -39,19 +40,17 @@ impl Results {
     /// # Errors
     /// When there is no record, no place for a temporary file, or no way to read the pictures again.
     pub fn export(&self, shared: &SharedState, wanted: &Wanted) -> Result<Vec<u8>> {
-        let mut found = match (wanted.form, wanted.target) {
+        let found = match (wanted.form, wanted.target) {
             (Form::Otb, Some(target)) => self.otb(shared, target)?,
             _ => self.some_found(shared)?,
         };
-        if !wanted.turned && matches!(wanted.form, Form::Cvat | Form::LabelStudio) {
-            found.records.iter_mut().for_each(|record| record.polygon = None);
-        }
         let io = |source| Error::io("a temporary folder", source);
         let folder = tempfile::tempdir().map_err(io)?;
         let file = folder.path().join(wanted.file);
         // COCO names a picture of each frame, whether it is written or not: its readers ask for one.
         let with_frames = wanted.form == Form::Coco;
-        let layout = Layout { tolerance: wanted.tolerance, with_frames, ..Layout::of(&self.source) };
+        let Wanted { tolerance, turned, .. } = *wanted;
+        let layout = Layout { tolerance, turned, with_frames, ..Layout::of(&self.source) };
         let is_folder = wanted.form == Form::Yolo;
         let path = if is_folder { folder.path() } else { &file };
         let exporter = wanted.form.boxes(&path.into(), &layout).ok_or_else(no_record)??;
@@ -71,7 +70,7 @@ impl Results {
         }
         let shown: BTreeSet<usize> = found.records.iter().map(|record| record.index).collect();
         let (Some(&first), last) = (shown.first(), shown.last().copied()) else { return Err(no_record()) };
-        let mut pictures = Frames::create(folder)?;
+        let mut pictures = Frames::create(&folder.into())?;
         let mut bytes = 0;
         for item in self.frames.stream(Span { first, last }, Channels::Color.into(), &self.stop)? {
             self.stop.check()?;
@@ -95,7 +94,7 @@ impl Results {
         let Found { run, records, summary } = self.found(shared);
         let position = shared.look(|state| Some(state.status.position).filter(|position| *position > 0));
         let run = Run { position, ..run };
-        write_all(Box::new(Json::create(&path.into())?), &run, &records, &summary)
+        write_all(Box::new(Json::create(&Destination::replaced(path))?), &run, &records, &summary)
     }
 
     /// One target for OTB: a row for each frame from its first box on. It ends before the first frame that is still to be

@@ -48,7 +48,7 @@ fn a_bad_frame_is_named_and_can_be_skipped() {
     place.run("--skip-bad-frames -qq").assert().success().stdout("").stderr("");
     // A target needs a readable first frame; old results stay.
     fs::write(place.path("old.json"), "old").unwrap();
-    place.run("--start 4 --skip-bad-frames --json @old.json").assert().code(1).stderr(contains("frame 4"));
+    place.run("--start 4 --skip-bad-frames --force --json @old.json").assert().code(1).stderr(contains("frame 4"));
     assert_eq!(place.read("old.json"), "old");
 }
 

@@ -21,7 +21,11 @@ fn long_run(place: &Place) -> (Child, BufReader<ChildStdout>, usize) {
         fs::write(place.path(name), "old\n").unwrap();
     }
     let mut command = interruptible();
-    command.arg(place.still(3_000)).args(BOX).args(["--quiet", "--jsonl", "-", "--json"]).arg(place.path("run.json"));
+    command
+        .arg(place.still(3_000))
+        .args(BOX)
+        .args(["--quiet", "--force", "--jsonl", "-", "--json"])
+        .arg(place.path("run.json"));
     command.arg("--csv").arg(place.path("run.csv"));
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());

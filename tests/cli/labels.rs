@@ -33,7 +33,7 @@ fn a_dataset_from_elsewhere_is_left_as_it_is() {
     std::fs::create_dir(place.path("yolo")).unwrap();
     std::fs::write(place.path("yolo/classes.txt"), "cat\n").unwrap();
     let failed = place.run("--init 40,30,24,32 --preset paper --yolo @yolo").assert().code(1);
-    failed.stderr(contains("classes.txt").and(contains("not from a run")));
+    failed.stderr(contains("classes.txt").and(contains("--force")));
     assert_eq!((place.visible("yolo"), place.read("yolo/classes.txt")), (vec!["classes.txt".into()], "cat\n".into()));
 }
 
@@ -76,6 +76,137 @@ fn every_format_takes_the_given_boxes_up_again() {
     assert_eq!(place.visible("yolo/labels").len(), 12);
     assert_eq!(place.read("yolo/data.yaml").lines().skip(1).collect::<Vec<_>>()[3..], ["  0: \"car\"", "  1: \"dog\""]);
     assert_eq!(place.json("coco.json")["images"][0]["file_name"], "0001.png");
+}
+
+/// The boxes of one target by frame, as another program reads them from a format; keyframes are interpolated.
+fn read_back(place: &Place, form: &str, frames: usize, (width, height): (f64, f64)) -> Vec<Option<[f64; 4]>> {
+    let mut boxes = vec![None; frames];
+    let numbers =
+        |row: &str| -> Vec<f64> { row.split([',', ' ']).map(|word| word.parse().unwrap_or(f64::NAN)).collect() };
+    let number = |value: &Value| value.as_f64().unwrap();
+    match form {
+        "json" => place.json("o.json")["frames"].as_array().unwrap().iter().zip(&mut boxes).for_each(|(frame, at)| {
+            *at = Some(bbox(frame));
+        }),
+        "csv" => place.read("o.csv").lines().skip(1).zip(&mut boxes).for_each(|(row, at)| {
+            *at = numbers(row)[2..6].try_into().ok();
+        }),
+        "otb" => place.read("otb.txt").lines().zip(&mut boxes).for_each(|(row, at)| {
+            *at = <[f64; 4]>::try_from(numbers(row)).ok().map(|[x, y, w, h]| [x - 1.0, y - 1.0, w, h]);
+        }),
+        "mot" => place.read("mot.txt").lines().map(numbers).for_each(|row| {
+            boxes[row[0] as usize - 1] = Some([row[2] - 1.0, row[3] - 1.0, row[4], row[5]]);
+        }),
+        "coco" => place.json("coco.json")["annotations"].as_array().unwrap().iter().for_each(|annotation| {
+            boxes[annotation["image_id"].as_u64().unwrap() as usize - 1] = Some(bbox(annotation));
+        }),
+        "yolo" => (1..=frames).zip(&mut boxes).for_each(|(position, at)| {
+            let text = place.read(&format!("yolo/labels/{position:04}.txt"));
+            *at = text.lines().next().map(|row| match numbers(row)[..] {
+                [_, x, y, w, h] => [(x - w / 2.0) * width, (y - h / 2.0) * height, w * width, h * height],
+                _ => panic!("{row}"),
+            });
+        }),
+        "cvat" => {
+            let xml = place.read("o.xml");
+            let document = roxmltree::Document::parse(&xml).unwrap();
+            let shapes = document.descendants().filter(|node| node.has_tag_name("box"));
+            let keys = shapes.map(|shape| {
+                let number = |name: &str| shape.attribute(name).map_or(0.0, |text| text.parse::<f64>().unwrap());
+                let [l, t, r, b] = ["xtl", "ytl", "xbr", "ybr"].map(number);
+                let turn = number("rotation");
+                (number("frame") as usize, number("outside") == 0.0, [l, t, r - l, b - t, turn])
+            });
+            interpolate(&keys.collect::<Vec<_>>(), &mut boxes, |[x, y, w, h, turn]| {
+                upright((x + w / 2.0, y + h / 2.0), (w, h), turn)
+            });
+        }
+        _ => {
+            let task = place.json("ls.json");
+            let sequence = task[0]["predictions"][0]["result"][0]["value"]["sequence"].as_array().unwrap().iter();
+            let keys = sequence.flat_map(|key| {
+                let share = |name: &str, side: f64| number(&key[name]) * side / 100.0;
+                let at = [share("x", width), share("y", height), share("width", width), share("height", height)];
+                let index = key["frame"].as_u64().unwrap() as usize - 1;
+                let shown = [at[0], at[1], at[2], at[3], number(&key["rotation"])];
+                let ends = (key["enabled"] == false).then_some((index + 1, false, shown));
+                [Some((index, true, shown)), ends].into_iter().flatten()
+            });
+            interpolate(&keys.collect::<Vec<_>>(), &mut boxes, |[x, y, w, h, turn]| {
+                let (sin, cos) = turn.to_radians().sin_cos();
+                upright((x + (cos * w - sin * h) / 2.0, y + (sin * w + cos * h) / 2.0), (w, h), turn)
+            });
+        }
+    }
+    boxes
+}
+
+/// The upright box around the ellipse in a turned one.
+fn upright((x, y): (f64, f64), (w, h): (f64, f64), turn: f64) -> [f64; 4] {
+    let (sin, cos) = turn.to_radians().sin_cos();
+    let (w, h) = ((w * cos).hypot(h * sin), (w * sin).hypot(h * cos));
+    [x - w / 2.0, y - h / 2.0, w, h]
+}
+
+/// Interpolates keyframes `(index, shown, numbers)` linearly, as annotation tools do.
+fn interpolate(keys: &[(usize, bool, [f64; 5])], boxes: &mut [Option<[f64; 4]>], of: impl Fn([f64; 5]) -> [f64; 4]) {
+    for (place, (from, shown, a)) in keys.iter().enumerate() {
+        let (to, b) = keys.get(place + 1).map_or((boxes.len(), a), |(to, _, b)| (*to, b));
+        for at in (*from..to.min(boxes.len())).filter(|_| *shown) {
+            let share = (at - from) as f64 / (to - from) as f64;
+            boxes[at] = Some(of(std::array::from_fn(|i| a[i] + share * (b[i] - a[i]))));
+        }
+    }
+}
+
+/// The mean overlap that `eval` gives is that of the boxes in every format.
+#[test]
+fn labels_have_the_boxes_that_are_scored() {
+    use kcf_track::BBox;
+    use kcf_track::media::annotation::{Annotations, Base};
+    use kcf_track::synth::{Format, Scene, SceneParams, write_sequence};
+    let forms = ["json", "csv", "otb", "mot", "coco", "yolo", "cvat", "label-studio"];
+    let all = "--json @o.json --csv @o.csv --otb @otb.txt --mot @mot.txt --coco @coco.json --cvat @o.xml \
+               --label-studio @ls.json --yolo @yolo";
+    let place = place(1);
+    let demo = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo");
+    let rendered = place.path("turning");
+    let params = SceneParams {
+        frames: 60,
+        width: 240,
+        height: 180,
+        target_width: 60,
+        target_height: 24,
+        rotation: 35.0,
+        ..SceneParams::default()
+    };
+    write_sequence(&Scene::new(params).unwrap(), &rendered, Format::Png, None, || Ok(())).unwrap();
+    let mut turns = 0;
+    for (source, more) in
+        [(&demo, ""), (&demo, "--turned --tolerance 0"), (&rendered, ""), (&rendered, "--turned --tolerance 0")]
+    {
+        let mut command = crate::helper::run([source]);
+        command.args(place.words(&format!("{all} {more} -q --force"))).assert().success();
+        let document = place.json("o.json");
+        turns += place.read("o.xml").matches("rotation=").count() * usize::from(more.is_empty());
+        let truth = Annotations::read(source.join("groundtruth_rect.txt"), Base::One).unwrap().boxes();
+        let size = ["width", "height"].map(|side| document["source"][side].as_f64().unwrap());
+        let scored = document["summary"]["truth"]["mean_overlap"].as_f64().unwrap();
+        let polygons =
+            document["frames"].as_array().unwrap().iter().filter(|frame| frame["polygon"].is_array()).count();
+        assert!(polygons > 10, "{source:?}: {polygons} turned boxes");
+        for form in forms {
+            let boxes = read_back(&place, form, truth.len(), (size[0], size[1]));
+            let overlaps = truth.iter().zip(boxes).filter_map(|(truth, found)| {
+                let truth = truth.filter(BBox::is_valid)?;
+                Some(found.map_or(0.0, |found| truth.overlap(&found.into())))
+            });
+            let overlaps: Vec<f64> = overlaps.collect();
+            let mean = overlaps.iter().sum::<f64>() / overlaps.len() as f64;
+            assert!((mean - scored).abs() < 0.001, "{source:?} {more} {form}: {mean}, and {scored} is scored");
+        }
+    }
+    assert_eq!(turns, 0, "upright boxes unless turned ones are asked for");
 }
 
 #[test]
@@ -151,7 +282,7 @@ fn labels_without_marks_give_every_box() {
     task[0]["predictions"][0]["result"] = json!([{ "type": "videorectangle", "value": { "sequence": [shape] } }]);
     std::fs::write(place.path("turned.json"), task.to_string()).unwrap();
     place.run("--init-file @turned.json --preset paper --json @again.json -q").assert().success();
-    assert_eq!(place.json("again.json")["targets"][0]["given"][0]["bbox"], json!([44.0, 20.0, 16.0, 24.0]));
+    assert_eq!(place.json("again.json")["targets"][0]["given"][0]["bbox"], json!([40.0, 24.0, 24.0, 16.0]));
 }
 
 #[test]

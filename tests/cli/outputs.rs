@@ -149,7 +149,7 @@ fn start_and_end_select_frames_and_init_is_the_box_of_the_start() {
         assert!((a - b).abs() < 1e-3, "{first:?} {truth}");
     }
     // Old results are replaced. A box has fractions and reaches over the border.
-    place.run(ALL).args(["--start", "5", "--init", "-10.5,100.25,24,32"]).assert().success();
+    place.run(ALL).args(["--start", "5", "--init", "-10.5,100.25,24,32", "--force"]).assert().success();
     let document = place.json("run.json");
     assert_eq!(document["frames"].as_array().unwrap().len(), 4);
     assert_eq!(bbox(&document["frames"][0]), [-10.5, 100.25, 24.0, 32.0]);
@@ -259,6 +259,62 @@ fn no_input_is_overwritten() {
     let frames = place.seq().join("img");
     place.run("--overlay").arg(frames.join("seen.webp")).assert().code(2).stderr(contains("next run"));
     place.run("--csv").arg(frames.join("boxes.csv")).assert().success();
+}
+
+#[test]
+fn only_force_replaces_a_file_that_is_not_ours() {
+    let place = place(2);
+    let files = ["--json", "--jsonl", "--csv", "--coco", "--cvat", "--label-studio", "--otb", "--mot"];
+    let folders = ["--yolo", "--overlay", "--frames", "--response"];
+    for flag in files.into_iter().chain(folders) {
+        let is_folder = folders.contains(&flag);
+        let (path, mine) = match flag {
+            "--yolo" => (place.path(flag), "--yolo/classes.txt".to_owned()),
+            "--response" => (place.path(flag), "--response/geometry.csv".to_owned()),
+            _ if is_folder => (place.path(flag), format!("{flag}/0002.png")),
+            _ => (place.path(flag), flag.to_owned()),
+        };
+        if is_folder {
+            fs::create_dir(&path).unwrap();
+        }
+        fs::write(place.path(&mine), "mine\n").unwrap();
+        let track = |more: &str| place.run(&format!("--preset paper -q {more}")).arg(flag).arg(&path).assert();
+        let place_of = mine.rsplit('/').next().unwrap().to_owned();
+        track("").code(1).stdout("").stderr(contains(place_of).and(contains("--force")));
+        assert_eq!(place.read(&mine), "mine\n", "{flag}");
+        track("--force").success();
+        assert_ne!(fs::read(place.path(&mine)).unwrap(), b"mine\n", "{flag}");
+        // What this program has written says so, but for these two.
+        track("").code(if ["--otb", "--mot"].contains(&flag) { 1 } else { 0 });
+    }
+    // An empty file holds nothing that could be lost.
+    fs::write(place.path("empty.txt"), "").unwrap();
+    place.run("--preset paper -q --otb @empty.txt").assert().success();
+    let page = place.path("page.html");
+    fs::write(&page, "<!doctype html>mine").unwrap();
+    let explain = |more: &[&str]| {
+        let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo");
+        run([Path::new("explain"), &demo]).args(["--frame", "3", "--out"]).arg(&page).args(more).assert()
+    };
+    explain(&[]).code(1).stderr(contains("--force"));
+    explain(&["--force"]).success();
+    explain(&[]).success();
+}
+
+#[test]
+fn a_large_gif_is_warned_of() {
+    let place = place(1);
+    if !crate::ffmpeg::ffmpeg(&place.path(""), "-version") {
+        return;
+    }
+    let still = place.still(201);
+    let draw = |end: &str| {
+        let mut command = run([&still]);
+        command.args(["--init", "40,30,24,32", "-p", "paper", "--style", "none", "--crop", "16x16", "--end", end]);
+        command.arg("--overlay").arg(place.path(&format!("{end}.gif"))).assert().success()
+    };
+    draw("201").stderr(contains("GIF of 201 frames"));
+    draw("200").stderr(contains("GIF").not());
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn a_failing_encoder_is_an_error_and_keeps_the_old_video() {
                   echo 'av_interleaved_write_frame(): No space left on device' >&2; exit 1";
     let path = format!("{}:/usr/bin:/bin", programs(&place, script, PROBE).display());
     fs::write(place.path("seen.mp4"), "old").unwrap();
-    let mut command = place.run("--overlay @seen.mp4 --csv @a.csv");
+    let mut command = place.run("--overlay @seen.mp4 --csv @a.csv --force");
     command.env("PATH", path).assert().code(1).stderr(contains("seen.mp4"));
     assert_eq!(place.read("seen.mp4"), "old");
     assert!(place.path("a.csv").exists());
@@ -261,7 +261,13 @@ fn an_overlay_video_replaces_the_old_one_and_never_its_source() {
     }
     fs::write(place.path("drawn.mp4"), "old").unwrap();
     for name in ["drawn.mp4", "drawn.gif", "drawn.webm"] {
-        place.run(&format!("--overlay @{name} --inset -q")).assert().success();
+        if name == "drawn.mp4" {
+            place.run(&format!("--overlay @{name} -q")).assert().code(1).stderr(contains("--force"));
+        }
+        place.run(&format!("--overlay @{name} --inset -q --force")).assert().success();
+        // A video says what it is from, a GIF does not.
+        let again = place.run(&format!("--overlay @{name} -q")).assert();
+        again.code(if name == "drawn.gif" { 1 } else { 0 });
         run([place.path(name)]).args(["--init", INIT]).assert().success().stdout(contains("7 frames"));
     }
     let clip = place.path("drawn.mp4");

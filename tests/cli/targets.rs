@@ -22,7 +22,8 @@ fn each_target_is_tracked_as_if_it_were_alone() {
     };
     let [a, b, c] = BOXES;
     for jobs in [1, 2] {
-        let line = format!("--init {a} --init 3:{b} -i 5:{c} --jobs {jobs} --json @many.json --mot @many.txt -q");
+        let line =
+            format!("--init {a} --init 3:{b} -i 5:{c} --jobs {jobs} --json @many.json --mot @many.txt --force -q");
         place.run(&line).assert().success();
         let document = place.json("many.json");
         assert_eq!(document["schema"], "kcf-track/3");
@@ -131,12 +132,12 @@ fn errors_of_targets_name_the_target() {
         (&format!("--init 0:{a}"), "the frame `0`"),
         (&format!("--init {a} --init {b} --otb @o.txt"), "use --mot"),
     ] {
-        place.run(&format!("{line} --csv @o.csv")).assert().code(2).stdout("").stderr(contains(message));
+        place.run(&format!("{line} --csv @o.csv --force")).assert().code(2).stdout("").stderr(contains(message));
         assert_eq!(place.read("o.csv"), "old", "{line}");
     }
     // During a run, the frames before the error are kept.
     store_flat(&place.frame(4), 160, 120, 90);
-    let line = format!("--init {a} --init 4:{b} --mot @o.txt --json @o.json -q");
+    let line = format!("--init {a} --init 4:{b} --mot @o.txt --json @o.json --force -q");
     place.run(&line).assert().code(1).stderr(contains("frame 4: target 2: box"));
     assert_eq!(place.read("o.txt").lines().count(), 3);
     assert_eq!(place.json("o.json")["summary"]["completed"], false);

@@ -1,6 +1,7 @@
 use std::fs;
 
 use super::*;
+use crate::export::CropShape;
 use crate::export::tests::run;
 use crate::frame::Channels;
 use crate::media::decode;
@@ -24,7 +25,7 @@ fn run_of(width: usize, height: usize) -> Run {
 
 /// Writes one frame into a folder.
 fn overlay(folder: &Path, frame: &FrameResult<'_>) -> Result<()> {
-    let mut overlays = Box::new(Overlays::create(folder, OverlayOptions::default())?);
+    let mut overlays = Box::new(Overlays::create(&folder.into(), OverlayOptions::default())?);
     overlays.write(frame)?;
     overlays.finish(frame.run, &Summary::default())
 }
@@ -108,7 +109,7 @@ fn a_jpeg_stays_a_jpeg_and_no_other_file_is_replaced() {
 #[test]
 fn an_unreadable_frame_is_an_empty_picture_with_the_last_box() {
     let (out, run) = (tempfile::tempdir().unwrap(), run().0);
-    let mut overlays = Box::new(Overlays::create(out.path(), OverlayOptions::default()).unwrap());
+    let mut overlays = Box::new(Overlays::create(&out.path().into(), OverlayOptions::default()).unwrap());
     let other = vec![90; 65 * 48];
     for (number, pixels) in [(2, None), (3, Frame::gray(&other, 65, 48).ok())] {
         let bbox = BBox::new(20.0, 30.0, 16.0, 12.0);
@@ -159,7 +160,7 @@ fn a_caption_drops_psr_and_peak_first() {
 fn pictures_of(options: OverlayOptions, boxes: &[BBox]) -> Vec<RgbImage> {
     let (folder, run) = (tempfile::tempdir().unwrap(), run_of(160, 120));
     let noise: Vec<u8> = (0..160 * 120 * 3_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-    let mut overlays = Box::new(Overlays::create(folder.path(), options).unwrap());
+    let mut overlays = Box::new(Overlays::create(&folder.path().into(), options).unwrap());
     for (index, bbox) in (1..).zip(boxes) {
         let records = [FrameRecord { index, file: format!("{index}.png"), ..record(*bbox) }];
         let pixels = Some(Frame::rgb(&noise, 160, 120).unwrap());
@@ -219,51 +220,94 @@ fn the_target_or_the_rest_is_hidden() {
     }
 }
 
+fn crop_of(shape: CropShape, zoom: bool) -> OverlayOptions {
+    OverlayOptions { style: Style::Box, crop: Some(CropOptions { shape, zoom }), ..OverlayOptions::default() }
+}
+
+/// Left, top, right and bottom of the pixels in the colour of a tracked box.
+fn drawn_box(picture: &RgbImage) -> Option<[u32; 4]> {
+    let drawn = picture.enumerate_pixels().filter(|(.., pixel)| **pixel == ink(State::Tracking));
+    drawn.map(|(x, y, _)| [x, y, x, y]).reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])])
+}
+
 #[test]
 fn a_crop_keeps_a_jittering_target_in_the_middle() {
-    let at = |index: i32| 20.0 + 2.0 * f64::from(index) + 3.0 * f64::from(index % 2);
+    let at = |index: i32| 30.0 + 2.0 * f64::from(index) + 3.0 * f64::from(index % 2);
     let boxes: Vec<_> = (0..40).map(|index| BBox::new(at(index), 50.0, 20.0, 20.0)).collect();
-    let options = OverlayOptions { style: Style::Box, crop: Some((64, 48)), ..OverlayOptions::default() };
-    let pictures = pictures_of(options, &boxes);
-    let edges: Vec<_> = pictures
-        .iter()
-        .map(|picture| {
-            assert_eq!(picture.dimensions(), (64, 48));
-            let color = ink(State::Tracking);
-            (0..64).find(|&x| (20..28).all(|y| *picture.get_pixel(x, y) == color)).unwrap() as i32
-        })
-        .collect();
-    // The box stands left of its inside, which begins at 22; it jitters by three pixels, and the window does not.
-    assert!(edges.iter().all(|edge| (edge - 21).abs() <= 2), "{edges:?}");
-    let far = [BBox::new(-30.0, -20.0, 20.0, 20.0)];
-    let options = OverlayOptions { style: Style::None, crop: Some((64, 48)), ..OverlayOptions::default() };
-    let picture = &pictures_of(options, &far)[0];
-    assert_eq!((picture.get_pixel(51, 40), picture.get_pixel(60, 20).0), (&BLACK, [0; 3]), "black beyond the border");
-    assert!(contrast(picture, 40, 53..63) > 50, "the picture begins at 52");
-
+    let pictures = pictures_of(crop_of(CropShape::Size(64, 48), false), &boxes);
+    for picture in &pictures {
+        assert_eq!(picture.dimensions(), (64, 48));
+        // The line stands outside of the box, which begins at 22; it jitters by three pixels, and the window does not.
+        let [left, top, right, bottom] = drawn_box(picture).unwrap();
+        assert!(
+            left.abs_diff(21) <= 2 && right - left == 21 && (top, bottom) == (13, 34),
+            "{left} {top} {right} {bottom}"
+        );
+    }
     // All that is drawn moves with the picture.
     let record = FrameRecord { polygon: Some([50.0, 40.0, 60.0, 40.0, 60.0, 50.0, 50.0, 50.0]), ..record(boxes[0]) };
     let targets = vec![Drawn { record: record.clone(), who: "1".into(), trail: vec![(50.0, 40.0)] }];
     let mut painting = Painting { targets, truth: Some(boxes[0]), ..Painting::default() };
-    painting.crop(&Crop::new((64, 48)), (20, 7));
+    painting.picture = RgbImage::new(160, 120);
+    let mut crop = Crop::new(CropOptions { shape: CropShape::Size(64, 48), zoom: false });
+    crop.add(&FrameResult::new(&run_of(160, 120), &[]));
+    painting.crop(&crop, Window { left: 20.0, top: 7.0, scale: 2.0 });
     let Drawn { record: moved, trail, .. } = &painting.targets[0];
-    assert_eq!((moved.bbox, painting.truth), (BBox::new(0.0, 43.0, 20.0, 20.0), Some(moved.bbox)));
-    assert_eq!(moved.polygon, Some([30.0, 33.0, 40.0, 33.0, 40.0, 43.0, 30.0, 43.0]));
-    assert_eq!(trail, &[(30.0, 33.0)]);
+    assert_eq!((moved.bbox, painting.truth), (BBox::new(5.0, 21.5, 10.0, 10.0), Some(moved.bbox)));
+    assert_eq!(moved.polygon, Some([15.0, 16.5, 20.0, 16.5, 20.0, 21.5, 15.0, 21.5]));
+    assert_eq!(trail, &[(15.0, 16.5)]);
     // The window follows the first target that has not ended, and stays while it is lost.
     let mut run = run_of(160, 120);
     run.targets = [1, 2].map(|id| TargetRecord::new(id, 1, boxes[0])).into();
     run.targets[0].end(2);
     let corner = |states: [State; 2]| {
-        let mut crop = Crop::new((64, 48));
+        let mut crop = Crop::new(CropOptions { shape: CropShape::Size(64, 48), zoom: false });
         for (index, (bbox, state)) in (2..).zip([boxes[0], boxes[39]].into_iter().zip(states)) {
             let records = [FrameRecord { index, id: Some(2), bbox, state, polygon: None, ..record.clone() }];
             crop.add(&FrameResult::new(&run, &records));
         }
-        crop.corner(0)
+        let Window { left, top, scale } = crop.window(0);
+        (left, top, scale)
     };
-    assert_eq!(corner([State::Tracking, State::Lost]), (-2, 36));
-    assert_eq!(corner([State::Tracking, State::Tracking]), (79, 36));
+    assert_eq!(corner([State::Tracking, State::Lost]), (8.0, 36.0, 1.0));
+    assert_eq!(corner([State::Tracking, State::Tracking]), (89.0, 36.0, 1.0));
+}
+
+#[test]
+fn a_crop_never_loses_the_box_and_shows_no_black_where_the_frame_has_pixels() {
+    // Jumps from side to side, along the border, across it, and grows beyond the window.
+    let at = |index: u32| match index {
+        0..10 => BBox::new(if index.is_multiple_of(2) { 4.0 } else { 126.0 }, 50.0, 30.0, 20.0),
+        10..20 => BBox::new(13.0 * f64::from(index - 10), 96.0, 24.0, 24.0),
+        20..30 => BBox::new(-12.0, 40.0, 24.0, 24.0),
+        _ => BBox::new(20.0, 20.0, 10.0 * f64::from(index - 28), 40.0),
+    };
+    let boxes: Vec<_> = (0..40).map(at).collect();
+    for shape in [CropShape::Ratio(9, 16), CropShape::Ratio(1, 1), CropShape::Size(64, 48)] {
+        for zoom in [false, true] {
+            for (number, (picture, bbox)) in pictures_of(crop_of(shape, zoom), &boxes).iter().zip(&boxes).enumerate() {
+                let (width, height) = picture.dimensions();
+                let [left, top, right, bottom] = drawn_box(picture).unwrap();
+                let what = format!("{shape:?} {zoom} {number}: {left} {top} {right} {bottom} of {width}x{height}");
+                let at_border = [bbox.x < 1.0, bbox.y < 1.0, bbox.x + bbox.w > 159.0, bbox.y + bbox.h > 119.0];
+                let is_inside = [left > 0, top > 0, right + 1 < width, bottom + 1 < height];
+                assert!(at_border.iter().zip(is_inside).all(|(border, inside)| *border || inside), "{what}");
+                // Noise is nowhere black; the box may only be larger than the largest window in the frame.
+                let black = (0..height).filter(|&y| (0..width).all(|x| picture.get_pixel(x, y).0 == [0; 3])).count();
+                let fits = bbox.w < 0.9 * 120.0 * f64::from(width) / f64::from(height);
+                assert!(black == 0 || !fits, "{what}: {black} black rows");
+            }
+        }
+    }
+    // With zoom a target that grows keeps its size.
+    let grown: Vec<_> =
+        (0..60).map(|i| BBox::new(60.0, 50.0, 12.0 + 0.3 * f64::from(i), 12.0 + 0.3 * f64::from(i))).collect();
+    let sides = |zoom| -> Vec<u32> {
+        let pictures = pictures_of(crop_of(CropShape::Size(64, 48), zoom), &grown);
+        pictures.iter().map(|picture| drawn_box(picture).map_or(0, |[left, _, right, _]| right - left)).collect()
+    };
+    assert!(sides(true).iter().all(|side| side.abs_diff(13) <= 2), "{:?}", sides(true));
+    assert!(sides(false)[59] > 25);
 }
 
 #[test]
