@@ -16,7 +16,7 @@ use crate::tracker::State;
 /// A COCO document: an image per frame that has targets, or per frame where [`Frames`](super::Frames) writes them, and an
 /// annotation per target and frame, its box `[x, y, w, h]` with the corner **0-based**. For a rotated target
 /// `segmentation` is the rotated outline and `area` its area. `attributes` hold what COCO has no field for: `track_id`,
-/// `name`, `state`, `occluded`, `given`, `confidence`, and the bbox as it was `written`. A lost target has no annotation.
+/// `name`, `state`, `given`, `confidence`, and the bbox as it was `written`. An occluded or lost target has no annotation.
 ///
 /// The frames of a video are not image files, so its images name the video and the 0-based frame in it (`video_id`,
 /// `frame_id`, as CocoVID does), and a `file_name` only if [`Frames`](super::Frames) writes them.
@@ -40,14 +40,13 @@ impl Coco {
     }
 
     fn annotation(&self, run: &Run, record: &FrameRecord) -> Option<Value> {
-        let bbox = record.finite_box().filter(|_| record.is_there())?;
+        let bbox = record.finite_box().filter(|_| record.is_visible())?;
         let outline = record.polygon.filter(|corners| corners.iter().all(|number| number.is_finite()));
         let [x, y, w, h] = <[f64; 4]>::from(bbox).map(|number| rounded(number, BOX_DIGITS));
         let upright = [x, y, x + w, y, x + w, y + h, x, y + h].map(|number| rounded(number, BOX_DIGITS));
         let mut attributes = json!({
             "track_id": record.id.unwrap_or(1),
             "state": record.state,
-            "occluded": record.state == State::Occluded,
             "given": record.state == State::Initial,
             "confidence": record.confidence.map(|confidence| rounded(f64::from(confidence), CONFIDENCE_DIGITS)),
             "written": [x, y, w, h],
@@ -204,7 +203,8 @@ mod tests {
             (&json!(3), &json!(2), &json!([-0.5, 21.0, 30.0, 40.25]), &json!(30.0 * 40.25))
         );
         let written = &third["bbox"];
-        let attributes = json!({"track_id": 3, "state": "tracking", "occluded": false, "given": false, "confidence": 0.75, "written": written});
+        let attributes =
+            json!({"track_id": 3, "state": "tracking", "given": false, "confidence": 0.75, "written": written});
         assert_eq!((&third["attributes"], &annotations[0]["attributes"]["given"]), (&attributes, &json!(true)));
     }
 

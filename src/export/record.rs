@@ -350,6 +350,11 @@ impl FrameRecord {
         }
     }
 
+    /// Whether the target is seen: there, and not occluded.
+    pub(super) fn is_visible(&self) -> bool {
+        self.is_there() && self.state != State::Occluded
+    }
+
     /// Whether the target is there, seen or occluded: not lost, and the frame was readable.
     pub(super) fn is_there(&self) -> bool {
         !matches!(self.state, State::Lost | State::Missing)

@@ -80,7 +80,7 @@ fn otb_row(record: &FrameRecord, _: &Run) -> Option<Vec<String>> {
 }
 
 fn mot_row(record: &FrameRecord, _: &Run) -> Option<Vec<String>> {
-    let bbox = record.finite_box().filter(|_| record.is_there())?;
+    let bbox = record.finite_box().filter(|_| record.is_visible())?;
     let confidence = match record.state {
         State::Initial => 1.0,
         _ => record.confidence.map_or(-1.0, |confidence| confidence.min(0.9999)),

@@ -52,7 +52,7 @@ impl Yolo {
 
 /// Centre and size of a visible target as shares of the frame's size; `None` for one outside of the frame.
 fn place(record: &FrameRecord, run: &Run) -> Option<[f64; 4]> {
-    let BBox { x, y, w, h } = record.finite_box().filter(|_| record.is_there())?;
+    let BBox { x, y, w, h } = record.finite_box().filter(|_| record.is_visible())?;
     let share = |from: f64, length: f64, side: usize| {
         let [from, to] = [from, from + length].map(|at| (at / side as f64).clamp(0.0, 1.0));
         (rounded((from + to) / 2.0, DIGITS), rounded(to - from, DIGITS))

@@ -371,7 +371,7 @@ mod tests {
         let mut params = ExpertParams { model: folder("").to_str().unwrap().into(), ..ExpertParams::default() };
         params.filter.padding = 2.0;
         let given = BBox::new(here.0, here.1, 48.0, 48.0);
-        let mut search = FusedLocalizer::new(&params, &view, given).unwrap();
+        let mut search = FusedLocalizer::new(&params, &view, given, 0).unwrap();
         for _ in 0..15 {
             let at = search.last;
             let found = search.locate(&view, at, Extent::Pose);
@@ -392,7 +392,7 @@ mod tests {
     fn expert_with_similarity(view: &Frame<'_>, cosine: f32) -> FusedLocalizer {
         let params = ExpertParams { model: folder("").to_str().unwrap().into(), every: 1, ..ExpertParams::default() };
         let given = BBox::new(80.0, 90.0, 48.0, 48.0);
-        let mut search = FusedLocalizer::new(&params, view, given).unwrap();
+        let mut search = FusedLocalizer::new(&params, view, given, 0).unwrap();
         let sine = (1.0 - cosine * cosine).sqrt();
         // Turned by that angle in each plane of two channels.
         for [a, b] in search.network.given.as_chunks_mut().0 {
