@@ -8,6 +8,7 @@
 use super::correlation_1d::{Correlation1d, MAX_STEPS};
 use crate::archive::Archive;
 use crate::features::hog::{BATCH_CELL, CHANNELS, GROUP, Group, HogBatch, Lanes, PATCHES};
+use crate::settings::settings;
 use crate::simd::{leveled, whole};
 
 /// Angles around the circle: as many as there is room for, but an even number.
@@ -17,34 +18,42 @@ const STEP: f64 = 360.0 / ANGLES as f64;
 /// Width of the labels in steps.
 const SIGMA: f64 = 0.7;
 
-/// How a [`ScaleFilter`] compares and learns.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ScaleSettings {
-    /// Scales that are compared.
-    pub count: usize,
-    /// Ratio of one scale to the next.
-    pub step: f64,
-    /// How far the filter moves towards each sample.
-    pub rate: f64,
-    /// Regularisation.
-    pub lambda: f64,
-    /// Largest number of pixels of a small patch.
-    pub area: f64,
+settings! {
+    /// A 1-D filter over scales.
+    #[derive(Copy)]
+    pub struct ScaleFilterParams {
+        /// Scales that are compared
+        count: usize = 21, Odd(3.0, 23.0);
+        /// Ratio of one scale to the next
+        step: f64 = 1.03, Within(1.001, 1.2);
+        /// How fast the filter follows, per learned frame
+        rate: f64 = 0.025, Within(0.0, 1.0);
+        /// Regularisation of the filter
+        lambda: f64 = 0.01, Above(0.0, 1e6);
+        /// Largest number of pixels of a patch
+        area: f64 = 576.0, Within(64.0, 16384.0);
+    }
 }
 
-/// How a [`RotationFilter`] compares and learns.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RotationSettings {
-    /// Standard deviation of the expected turns, in degrees.
-    pub prior: f64,
-    /// How far the filter moves towards each sample.
-    pub rate: f64,
-    /// Regularisation.
-    pub lambda: f64,
-    /// Side of what is cut out over that of the target.
-    pub patch_scale: f64,
-    /// Largest number of pixels of a small patch.
-    pub area: f64,
+settings! {
+    /// A 1-D filter over angles.
+    #[derive(Copy)]
+    pub struct RotationFilterParams {
+        /// Standard deviation of the expected turns, in degrees per frame
+        prior: f64 = 30.0, Within(0.1, 1e6);
+        /// How fast the filter follows, per learned frame
+        rate: f64 = 0.02, Within(0.0, 1.0);
+        /// Regularisation of the filter
+        lambda: f64 = 0.01, Above(0.0, 1e6);
+        /// Side of a patch over that of the target
+        patch_scale: f64 = 1.1, Within(0.5, 3.0);
+        /// Largest number of pixels of a patch
+        area: f64 = 576.0, Within(64.0, 16384.0);
+        /// Smallest turn in degrees
+        min_turn: f64 = 4.0, Within(0.0, 180.0);
+        /// Share by which the response at another angle is lowered before it is compared
+        margin: f64 = 0.05, Within(0.0, 1.0);
+    }
 }
 
 /// A gray patch that boxes are cut from.
@@ -212,21 +221,21 @@ fn mix_rows(rows: &[f32], share: f32, out: &mut [f32]) {
 /// A 1-D correlation filter over the scales of a box.
 #[derive(Clone, Debug)]
 pub(crate) struct ScaleFilter {
-    settings: ScaleSettings,
+    params: ScaleFilterParams,
     samples: ScaleSamples,
     filter: Correlation1d,
 }
 
 impl ScaleFilter {
     /// For a box of `size` (width, height) pixels of a patch.
-    pub fn new(size: (f64, f64), settings: ScaleSettings) -> Self {
-        let count = (settings.count.clamp(3, MAX_STEPS) - 1) / 2 * 2 + 1;
+    pub fn new(size: (f64, f64), params: ScaleFilterParams) -> Self {
+        let count = (params.count.clamp(3, MAX_STEPS) - 1) / 2 * 2 + 1;
         let middle = (count / 2) as f64;
-        let factors = (0..count).map(|k| libm::pow(settings.step, k as f64 - middle)).collect();
-        let samples = ScaleSamples::new(size, factors, settings.area);
+        let factors = (0..count).map(|k| libm::pow(params.step, k as f64 - middle)).collect();
+        let samples = ScaleSamples::new(size, factors, params.area);
         let sigma = 0.25 * (count as f64).sqrt();
-        let filter = Correlation1d::new(samples.features.len(), count, sigma, settings.lambda, false);
-        Self { settings, samples, filter }
+        let filter = Correlation1d::new(samples.features.len(), count, sigma, params.lambda, false);
+        Self { params, samples, filter }
     }
 
     /// The factor by which the target around `center` (x, y) of `patch` is larger than the box; 1 before anything was
@@ -235,13 +244,13 @@ impl ScaleFilter {
         if !self.filter.is_trained() {
             return 1.0;
         }
-        libm::pow(self.settings.step, self.filter.find(self.samples.take(patch, center, 1.0), |_| 1.0))
+        libm::pow(self.params.step, self.filter.find(self.samples.take(patch, center, 1.0), |_| 1.0))
     }
 
     /// Learns the target around `center` (x, y) of `patch`, where it is `zoom` times as large as the box, at `times`
     /// the rate.
     pub fn learn(&mut self, patch: GrayPatch<'_>, center: (f64, f64), zoom: f64, times: f64) {
-        self.filter.learn(self.samples.take(patch, center, zoom), self.settings.rate * times);
+        self.filter.learn(self.samples.take(patch, center, zoom), self.params.rate * times);
     }
 
     /// Writes or reads what was learned.
@@ -251,14 +260,14 @@ impl ScaleFilter {
 
     /// Learns the box as [`find`](Self::find) has seen it last.
     pub fn learn_found(&mut self, times: f64) {
-        self.filter.learn_used(&self.samples.features, self.settings.rate * times);
+        self.filter.learn_used(&self.samples.features, self.params.rate * times);
     }
 }
 
 /// A filter for the angle of a box; owns the memory for it.
 #[derive(Clone, Debug)]
 pub(crate) struct RotationFilter {
-    settings: RotationSettings,
+    params: RotationFilterParams,
     /// Width and height of what is cut out, in pixels of the patch.
     size: (f64, f64),
     /// Columns and rows of a small patch.
@@ -280,9 +289,9 @@ pub(crate) struct RotationFilter {
 
 impl RotationFilter {
     /// For a box of `size` (width, height) pixels of a patch.
-    pub fn new(size: (f64, f64), settings: RotationSettings) -> Self {
-        let size = (size.0.max(1.0) * settings.patch_scale, size.1.max(1.0) * settings.patch_scale);
-        let small = small_size(size, settings.area);
+    pub fn new(size: (f64, f64), params: RotationFilterParams) -> Self {
+        let size = (size.0.max(1.0) * params.patch_scale, size.1.max(1.0) * params.patch_scale);
+        let small = small_size(size, params.area);
         let hog = HogBatch::new(small.0, small.1);
         let values = hog.rows() * hog.cols() * CHANNELS;
         let side = (small.0 as f64).hypot(small.1 as f64).ceil() as usize + 4;
@@ -293,14 +302,14 @@ impl RotationFilter {
             (sines[k % GROUP], cosines[k % GROUP]) = (sin as f32, cos as f32);
         }
         Self {
-            settings,
+            params,
             size,
             small,
             turns,
             hog,
             patches: vec![[0.0; GROUP]; ANGLES.div_ceil(GROUP) * small.0 * small.1],
             features: vec![[0.0; PATCHES]; values],
-            filter: Correlation1d::new(values, ANGLES, SIGMA, settings.lambda, true),
+            filter: Correlation1d::new(values, ANGLES, SIGMA, params.lambda, true),
             coarse: vec![0.0; side * side],
             side,
             columns: vec![(0, 0, 0.0); 2 * side],
@@ -315,19 +324,19 @@ impl RotationFilter {
             return 0.0;
         }
         self.take(patch, center);
-        let width = self.settings.prior / STEP;
+        let width = self.params.prior / STEP;
         STEP * self.filter.find(&mut self.features, |step| libm::exp(-0.5 * (step / width) * (step / width)))
     }
 
     /// Learns the target around `center` (x, y) of `patch` as not turned; at `times` the rate.
     pub fn learn(&mut self, patch: GrayPatch<'_>, center: (f64, f64), times: f64) {
         self.take(patch, center);
-        self.filter.learn(&mut self.features, self.settings.rate * times);
+        self.filter.learn(&mut self.features, self.params.rate * times);
     }
 
     /// Learns the target as [`find`](Self::find) has seen it last, at `times` the rate.
     pub fn learn_found(&mut self, times: f64) {
-        self.filter.learn_used(&self.features, self.settings.rate * times);
+        self.filter.learn_used(&self.features, self.params.rate * times);
     }
 
     /// Writes or reads what was learned.

@@ -148,11 +148,11 @@ impl BackgroundLocalizer {
             IdentityParams::None => None,
         };
         let scale = match params.scale {
-            ScaleParams::Filter(params) => Some(ScaleFilter::new(in_view, params.filter())),
+            ScaleParams::Filter(params) => Some(ScaleFilter::new(in_view, params)),
             ScaleParams::None => None,
         };
         let rotation = match params.rotation {
-            RotationParams::Filter(params) => Some(RotationFilter::new(in_view, params.filter())),
+            RotationParams::Filter(params) => Some(RotationFilter::new(in_view, params)),
             RotationParams::None => None,
         };
         let view = View::new(cells, step, first, appearance.is_some());

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::features::Features;
 use crate::features::hog::Hog;
 use crate::filters::background::BackgroundSettings;
-use crate::filters::scale_rotation::{RotationSettings, ScaleSettings};
+pub use crate::filters::scale_rotation::{RotationFilterParams, ScaleFilterParams};
 use crate::kernels::Kernel;
 use crate::machines::{MachineKind, MachineParams};
 use crate::settings::{choice, settings};
@@ -246,23 +246,6 @@ choice! {
     }
 }
 
-settings! {
-    /// A 1-D filter over scales.
-    #[derive(Copy)]
-    pub struct ScaleFilterParams {
-        /// Scales that are compared
-        count: usize = 21, Odd(3.0, 23.0);
-        /// Ratio of one scale to the next
-        step: f64 = 1.03, Within(1.001, 1.2);
-        /// How fast the filter follows, per learned frame
-        rate: f64 = 0.025, Within(0.0, 1.0);
-        /// Regularisation of the filter
-        lambda: f64 = 0.01, Above(0.0, 1e6);
-        /// Largest number of pixels of a patch
-        area: f64 = 576.0, Within(64.0, 16384.0);
-    }
-}
-
 choice! {
     /// How the target's angle is followed.
     #[derive(Copy)]
@@ -271,27 +254,6 @@ choice! {
         None,
         /// A 1-D filter over angles.
         Filter(RotationFilterParams),
-    }
-}
-
-settings! {
-    /// A 1-D filter over angles.
-    #[derive(Copy)]
-    pub struct RotationFilterParams {
-        /// Standard deviation of the expected turns, in degrees per frame
-        prior: f64 = 30.0, Within(0.1, 1e6);
-        /// How fast the filter follows, per learned frame
-        rate: f64 = 0.02, Within(0.0, 1.0);
-        /// Regularisation of the filter
-        lambda: f64 = 0.01, Above(0.0, 1e6);
-        /// Side of a patch over that of the target
-        patch_scale: f64 = 1.1, Within(0.5, 3.0);
-        /// Largest number of pixels of a patch
-        area: f64 = 576.0, Within(64.0, 16384.0);
-        /// Smallest turn in degrees
-        min_turn: f64 = 4.0, Within(0.0, 180.0);
-        /// Share by which the response at another angle is lowered before it is compared
-        margin: f64 = 0.05, Within(0.0, 1.0);
     }
 }
 
@@ -413,22 +375,6 @@ impl BackgroundParams {
             steps: self.solver_steps,
             ..BackgroundSettings::default()
         }
-    }
-}
-
-impl ScaleFilterParams {
-    /// What the filter itself needs to know.
-    pub(crate) fn filter(&self) -> ScaleSettings {
-        let Self { count, step, rate, lambda, area } = *self;
-        ScaleSettings { count, step, rate, lambda, area }
-    }
-}
-
-impl RotationFilterParams {
-    /// What the filter itself needs to know.
-    pub(crate) fn filter(&self) -> RotationSettings {
-        let Self { prior, rate, lambda, patch_scale, area, .. } = *self;
-        RotationSettings { prior, rate, lambda, patch_scale, area }
     }
 }
 

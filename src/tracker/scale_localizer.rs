@@ -50,7 +50,7 @@ impl ScaleLocalizer {
         let (width, height) = (side(seen.0), side(seen.1));
         let mut resampler = Resampler::new(width, height, Channels::Luma);
         resampler.reserve(step * limits.1);
-        let (filter, patch) = (ScaleFilter::new(seen, params.filter()), vec![0; width * height]);
+        let (filter, patch) = (ScaleFilter::new(seen, params), vec![0; width * height]);
         let mut localizer = Self { inner, limits, filter, resampler, patch, step, cut_at: None };
         localizer.learn_scale(frame, Pose::of(bbox));
         Box::new(localizer)

@@ -4,9 +4,6 @@ use super::*;
 
 pub(crate) const WIDTH: usize = 160;
 
-const SETTINGS: RotationSettings =
-    RotationSettings { prior: 30.0, rate: 0.02, lambda: 0.01, patch_scale: 1.1, area: 576.0 };
-
 fn patch(pixels: &[u8]) -> GrayPatch<'_> {
     GrayPatch { pixels, width: WIDTH }
 }
@@ -27,7 +24,7 @@ fn finds_by_how_much_the_target_has_turned() {
     for size in [(40.0, 40.0), (25.0, 60.0), (60.0, 24.0)] {
         let center = (80.3, 79.6);
         // As good as no prior.
-        let settings = RotationSettings { prior: 1e3, ..SETTINGS };
+        let settings = RotationFilterParams { prior: 1e3, ..RotationFilterParams::default() };
         let mut filter = RotationFilter::new(size, settings);
         let first = texture(center, 0.0, 1.0);
         assert_eq!(filter.find(patch(&first), center), 0.0);
@@ -49,7 +46,7 @@ fn large_turns_are_held_back_by_the_prior() {
     let (center, size) = ((80.0, 80.0), (40.0, 40.0));
     let (first, turned) = (texture(center, 0.0, 1.0), texture(center, 32.0, 1.0));
     let found = |prior: f64| {
-        let mut filter = RotationFilter::new(size, RotationSettings { prior, ..SETTINGS });
+        let mut filter = RotationFilter::new(size, RotationFilterParams { prior, ..RotationFilterParams::default() });
         filter.learn(patch(&first), center, 1.0);
         filter.find(patch(&turned), center)
     };
@@ -62,7 +59,7 @@ fn odd_boxes_and_places_are_no_panic() {
     let pixels = vec![90; WIDTH * 100];
     let patch = patch(&pixels);
     for size in [(0.0, 1.0), (2.0, 150.0), (900.0, 45.0)] {
-        let mut filter = RotationFilter::new(size, SETTINGS);
+        let mut filter = RotationFilter::new(size, RotationFilterParams::default());
         for center in [(80.0, 50.0), (-40.0, 0.0), (500.0, 99.5)] {
             filter.learn(patch, center, 2.0);
             assert_eq!(filter.find(patch, center), 0.0, "{size:?}, {center:?}");
