@@ -31,7 +31,7 @@ PRESETS = ("expert", "robust", "fast", "paper")
 # What the README says of each row: the name there, what for, and what it needs.
 ROWS = {
     "robust": ("`robust` (default)", "any target; turns and knows when it is lost", "nothing"),
-    "fast": ("`fast`", "many targets, small machines", "nothing"),
+    "fast": ("`fast`", "several targets, small machines", "nothing"),
     "expert": ("`expert`", "the best boxes", "a file of 2.6 MB"),
     "paper": ("`paper`", "KCF as published, to study and compare", "nothing"),
     "NanoTrack v3": ("*NanoTrack v3*", "*a network, in ONNX Runtime*", "*a file of 2.6 MB*"),
