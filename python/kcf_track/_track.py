@@ -195,9 +195,12 @@ class Run(Results, Iterator[Step]):
 
     def _repr_html_(self) -> str:
         """The last boxes, as notebooks show them."""
-        last = self.steps[-1].records(True) if self.steps else []
+        last = self.steps[-1] if self.steps else None
+        estimates = last.estimates.items() if last else ()
         cells = [
-            (row["id"], row["frame"], row["state"], *(f"{side:.1f}" for side in row["bbox"])) for row in last
+            (id, last.position, estimate.state if estimate else "missing", *(f"{side:.1f}" for side in last.boxes[id]))
+            for id, estimate in estimates
+            if last
         ]
         rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in cells)
         heads = "".join(f"<th>{name}</th>" for name in ("id", "frame", "state", "x", "y", "w", "h"))

@@ -167,7 +167,7 @@ impl MultiTracker {
     /// replaces a target with that id. Keywords and ``preset`` are settings of this target alone. ``format`` says whether
     /// the numbers are left, top, width, height (``xywh``), or left, top, right, bottom (``xyxy``).
     ///
-    /// A list of boxes adds a target for each, and gives a list of ids, or none at all.
+    /// A list of boxes adds a target for each and gives a list of ids; an error adds none of them.
     ///
     /// Raises what ``Tracker.init`` raises, and FrameError for a frame of another size than that of the other targets.
     #[pyo3(signature = (frame, r#box, *, id = None, format = "xywh", preset = None, **settings))]

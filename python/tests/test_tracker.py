@@ -378,7 +378,9 @@ def test_a_list_of_boxes_adds_all_or_none(noise):
         targets.add(noise, [(60, 40, 30, 24), (1, 1, -3, 4)])
     assert targets.ids == []
     assert targets.add(noise, np.array([[60, 40, 90, 64], [10, 10, 40, 40]]), format="xyxy") == [1, 2]
-    assert targets[2].box == (10, 10, 30, 30) and targets.add(noise, []) == []
+    assert targets[2].box == (10, 10, 30, 30)
+    with pytest.raises(kcf_track.BoxError, match="not 0"):
+        targets.add(noise, [])
     with pytest.raises(kcf_track.SettingError, match="^id: "):
         targets.add(noise, [(60, 40, 30, 24)], id=4)
     with pytest.warns(UserWarning, match="1x1 pixels"):

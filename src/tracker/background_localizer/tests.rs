@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::frame::luma;
-use crate::tracker::params::{IdentityMachineParams, RotationFilterParams};
+use crate::tracker::Params;
+use crate::tracker::params::{IdentityMachineParams, RotationFilterParams, SearchParams};
 
 const WIDTH: usize = 220;
 const HEIGHT: usize = 180;
@@ -427,4 +428,37 @@ fn a_target_at_rest_is_learned_in_every_tenth_frame() {
         before != run.search.filter.spectrum()
     };
     assert_eq!((100..120).filter(changes).collect::<Vec<_>>(), [100, 110]);
+}
+
+/// What the filter and the scale filter have learned, each as bytes.
+fn learned(search: &BackgroundLocalizer) -> [Vec<u8>; 2] {
+    let mut copy = search.clone();
+    let (mut filter, mut scale) = (Archive::writer(), Archive::writer());
+    copy.filter.transfer(&mut filter);
+    copy.scale.as_mut().unwrap().transfer(&mut scale);
+    [filter, scale].map(|archive| archive.finish().unwrap())
+}
+
+#[test]
+fn targets_of_a_crowd_learn_and_compare_sizes_in_turn() {
+    let SearchParams::Background(params) = Params::preset("crowd").unwrap().search else { unreachable!() };
+    let at = |i: usize| (80.0 + 2.0 * i as f64, 90.0);
+    let bbox = BBox::new(65.0, 78.0, 30.0, 24.0);
+    for (in_turn, turn) in [(true, 0), (true, 1), (true, 6), (false, 1)] {
+        let params = BackgroundParams { in_turn, ..params.clone() };
+        let first = frame(at(0), 1.0, 0.0);
+        let search = BackgroundLocalizer::new(&params, &view(&first), bbox, turn).unwrap();
+        assert_eq!(search.cells, 24);
+        let mut run = Run { search, pose: Pose::of(bbox) };
+        for i in 1..=24 {
+            let (before, scale) = (learned(&run.search), run.pose.scale);
+            // It grows, so every comparison changes the size.
+            run.step(&view(&frame(at(i), 1.0 + 0.02 * i as f64, 0.0)));
+            let is_due = i <= params.warmup_frames || (i + if in_turn { turn } else { 0 }).is_multiple_of(4);
+            let changed: Vec<bool> = before.iter().zip(&learned(&run.search)).map(|(a, b)| a != b).collect();
+            assert_eq!(changed, [is_due; 2], "{in_turn}, {turn}, {i}");
+            assert!(is_due || run.pose.scale == scale, "{in_turn}, {turn}, {i}");
+        }
+        assert!(run.bbox().overlap(&BBox::new(105.8, 72.2, 44.4, 35.5)) > 0.6, "{}", run.bbox());
+    }
 }
