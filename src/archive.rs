@@ -80,7 +80,7 @@ impl<'a> Archive<'a> {
         match (self.wrong, self.mode) {
             (Some(why), _) => Err(why),
             (None, Mode::Write(bytes)) => Ok(bytes),
-            (None, Mode::Read(rest)) if rest.is_empty() => Ok(Vec::new()),
+            (None, Mode::Read([])) => Ok(Vec::new()),
             (None, Mode::Read(_)) => Err("there are bytes after its end"),
         }
     }

@@ -35,12 +35,14 @@ struct SavedTarget {
     life: Option<Life>,
 }
 
+/// Position, width and height, format and pixels of a frame.
+type SavedFrame = (usize, (usize, usize), PixelFormat, Vec<u8>);
+
 #[derive(Serialize, Deserialize)]
 struct SavedDetector {
     params: DetectionParams,
     tracker: Vec<u8>,
-    /// Position, width and height, format and pixels.
-    frames: Vec<(usize, (usize, usize), PixelFormat, Vec<u8>)>,
+    frames: Vec<SavedFrame>,
     doubles: BTreeMap<(usize, usize), usize>,
     ended: Vec<usize>,
     has_begun: bool,
