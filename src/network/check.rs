@@ -65,6 +65,9 @@ fn messages<'a>(bytes: &'a [u8], wanted: &[u64]) -> Result<Vec<&'a [u8]>, Proble
     Ok(found)
 }
 
+/// The shapes of convolutions' weights, by name.
+pub type WeightShapes = HashMap<String, Vec<u128>>;
+
 /// Runs a network node by node, each only after its answer is known to be small enough.
 pub struct Walk<'a> {
     graph: &'a GraphProto,
@@ -91,11 +94,11 @@ impl<'a> Walk<'a> {
         Self { graph, model, constants, values, of_pictures, products: 0 }
     }
 
-    /// Tries the network for inputs of these sizes.
+    /// Tries the network for inputs of these sizes, and returns the shapes of the weights of its convolutions.
     ///
     /// # Errors
     /// The first node that would need too much memory or time, or a size that depends on a picture; the runtime's errors.
-    pub fn run(mut self, inputs: &[Map], pool: &Arc<ThreadPool>) -> Result<(), Problem> {
+    pub fn run(mut self, inputs: &[Map], pool: &Arc<ThreadPool>) -> Result<WeightShapes, Problem> {
         let names = self.graph.input.iter().filter_map(|input| input.name.as_deref());
         let names: Vec<_> = names.filter(|name| !self.constants.contains_key(name)).collect();
         for (name, input) in names.into_iter().zip(inputs) {
@@ -106,16 +109,22 @@ impl<'a> Walk<'a> {
         for (i, node) in self.graph.node.iter().enumerate() {
             last_use.extend(node.input.iter().map(|name| (name.as_str(), i)));
         }
+        let mut shapes = WeightShapes::new();
         for (i, node) in self.graph.node.iter().enumerate() {
             let kind = node.op_type.as_deref().unwrap_or_default();
             if kind == "Constant" {
                 continue;
             }
+            if kind == "Conv"
+                && let Some(weights) = node.input.get(1)
+            {
+                shapes.insert(weights.clone(), self.shape(weights)?);
+            }
             let name = node.name.as_deref().unwrap_or(kind);
             self.step(node, kind, pool).map_err(|problem| format!("its node {name}: {problem}"))?;
             self.values.retain(|name, _| last_use.get(name).is_some_and(|last| *last > i));
         }
-        Ok(())
+        Ok(shapes)
     }
 
     fn step(&mut self, node: &'a NodeProto, kind: &str, pool: &Arc<ThreadPool>) -> Result<(), Problem> {

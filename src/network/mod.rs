@@ -16,7 +16,7 @@ use crate::cancel::lock;
 use crate::error::{Error, Result};
 use crate::settings::{Setting, choice, settings};
 use crate::simd::leveled;
-use check::{Walk, check_nesting};
+use check::{Walk, WeightShapes, check_nesting};
 
 /// No network of this kind is larger.
 const MAX_BYTES: u64 = 256 << 20;
@@ -149,7 +149,7 @@ impl Networks {
             Ok(vec![vec![exemplar, backbone.features(picture(recipe.search), recipe.search, &pool)?]])
         })?;
         let mut networks = Self { folder: folder.to_owned(), recipe, backbone, head, side: 0 };
-        networks.side = networks.try_out()?;
+        networks.side = on_own_thread(|| networks.try_out())?;
         Ok(networks)
     }
 
@@ -164,7 +164,7 @@ impl Networks {
             return refuse("head.onnx", "it must have two inputs and two outputs".into());
         }
         let picture = |side: usize| vec![0.0; 3 * side * side];
-        let exemplar = self.exemplar(picture, &pool)?;
+        let exemplar = self.backbone.exemplar(picture, &pool)?;
         let search = self.features(picture(self.recipe.search), self.recipe.search, &pool)?;
         let [scores, sides] = self.compare(&exemplar, &search, &pool)?;
         let [_, _, rows, columns] = scores.shape();
@@ -192,18 +192,30 @@ impl Networks {
     }
 
     /// As [`Backbone::exemplar`].
-    pub fn exemplar(&self, cut: impl Fn(usize) -> Vec<f32>, pool: &Arc<ThreadPool>) -> Result<Map> {
-        self.backbone.exemplar(cut, pool)
+    pub fn exemplar(&self, cut: impl Fn(usize) -> Vec<f32> + Send, pool: &Arc<ThreadPool>) -> Result<Map> {
+        on_own_thread(|| pool.run(|| self.backbone.exemplar(cut, pool)))
+    }
+
+    /// The features of the picture of a search area, and how they compare with those of the target; `None` where the
+    /// answer is not finite.
+    pub fn search(&self, exemplar: &Map, picture: Vec<f32>, pool: &Arc<ThreadPool>) -> Option<(Map, Answer)> {
+        // Both networks at once: a change of threads takes longer than many a node.
+        let both = || {
+            let features = self.features(picture, self.recipe.search, pool).ok()?;
+            let answer = self.answer(exemplar, &features, pool)?;
+            Some((features, answer))
+        };
+        on_own_thread(|| pool.run(both))
     }
 
     /// As [`Backbone::features`].
-    pub fn features(&self, picture: Vec<f32>, side: usize, pool: &Arc<ThreadPool>) -> Result<Map> {
+    fn features(&self, picture: Vec<f32>, side: usize, pool: &Arc<ThreadPool>) -> Result<Map> {
         self.backbone.features(picture, side, pool)
     }
 
     fn compare(&self, exemplar: &Map, search: &Map, pool: &Arc<ThreadPool>) -> Result<[Map; 2]> {
         let refuse = |reason: String| Error::Network { path: self.folder.join("head.onnx"), reason };
-        let values = on_own_thread(|| self.head.run(&[exemplar, search], pool));
+        let values = self.head.run(&[exemplar, search], pool);
         let values = values.map_err(|error| refuse(error.to_string()))?;
         let mut maps = values
             .into_iter()
@@ -215,7 +227,7 @@ impl Networks {
     }
 
     /// Compares the features of the target with those of a search area; `None` where the answer is not finite.
-    pub fn answer(&self, exemplar: &Map, search: &Map, pool: &Arc<ThreadPool>) -> Option<Answer> {
+    fn answer(&self, exemplar: &Map, search: &Map, pool: &Arc<ThreadPool>) -> Option<Answer> {
         let [classes, sides] = self.compare(exemplar, search, pool).ok()?;
         let classes: Vec<f32> = classes.iter().copied().collect();
         let sides: Vec<f32> = sides.iter().copied().collect();
@@ -252,13 +264,12 @@ impl Backbone {
     pub fn features(&self, picture: Vec<f32>, side: usize, pool: &Arc<ThreadPool>) -> Result<Map> {
         let refuse = |reason: String| Error::Network { path: self.path.clone(), reason };
         let picture = NdTensor::from_data([1, 3, side, side], picture);
-        let run = || self.network.run(&[&picture], pool);
-        let value = on_own_thread(run).map_err(|error| refuse(error.to_string()))?.swap_remove(0);
+        let value = self.network.run(&[&picture], pool).map_err(|error| refuse(error.to_string()))?.swap_remove(0);
         value.try_into().map_err(|_| refuse("it must answer with numbers in four dimensions".into()))
     }
 }
 
-/// A network that `rten` runs but for its depthwise convolutions with constant weights.
+/// A network that `rten` runs but for its depthwise convolutions, also those of one picture's features with another's.
 ///
 /// `rten` computes those one number at a time, which takes half of a small network's time. The sums here have the same
 /// order, so the answers are the same.
@@ -272,6 +283,8 @@ struct Cut {
     /// The convolution's input and other values that are needed later.
     before: Vec<NodeId>,
     input: NodeId,
+    /// Where the weights are not constant.
+    weights: Option<NodeId>,
     output: NodeId,
     convolution: Depthwise,
 }
@@ -283,8 +296,9 @@ impl Network {
         check_nesting(&bytes)?;
         let graph = ModelProto::decode(Bounded { bytes: &bytes, at: 0 })?.graph.unwrap_or_default();
         let plain = ModelOptions::with_ops(operators()).enable_optimization(false).load(bytes.clone())?;
+        let mut shapes = WeightShapes::new();
         for inputs in inputs(&plain)? {
-            Walk::new(&graph, &plain).run(&inputs, pool)?;
+            shapes = Walk::new(&graph, &plain).run(&inputs, pool)?;
         }
         drop(plain);
         let model = ModelOptions::with_ops(operators()).load(bytes)?;
@@ -292,12 +306,13 @@ impl Network {
         let mut cuts = Vec::new();
         let mut first = 0;
         for (i, node) in graph.node.iter().enumerate() {
-            let Some(convolution) = Depthwise::of(node, &constants) else { continue };
+            let Some(convolution) = Depthwise::of(node, &constants, &shapes) else { continue };
             let used: HashSet<&String> = graph.node[i..].iter().flat_map(|node| &node.input).collect();
             let made = graph.node[first..i].iter().flat_map(|node| &node.output).filter(|name| used.contains(name));
             let before = made.map(|name| model.node_id(name)).collect::<std::result::Result<_, _>>()?;
             let (input, output) = (model.node_id(&node.input[0])?, model.node_id(&node.output[0])?);
-            cuts.push(Cut { before, input, output, convolution });
+            let weights = convolution.weights.is_none().then(|| model.node_id(&node.input[1])).transpose()?;
+            cuts.push(Cut { before, input, weights, output, convolution });
             first = i + 1;
         }
         Ok(Self { model, cuts })
@@ -317,11 +332,15 @@ impl Network {
             self.model.run(known, outputs, Some(RunOptions::default().with_thread_pool(Some(pool.clone()))))
         };
         pool.run(|| {
-            for Cut { before, input, output, convolution } in &self.cuts {
+            for Cut { before, input, weights, output, convolution } in &self.cuts {
                 let values = run(&known, before)?;
                 known.extend(before.iter().copied().zip(values.into_iter().map(ValueOrView::Value)));
-                let (_, map) = known.iter().find(|(id, _)| id == input).ok_or("a value is missing")?;
-                let result = convolution.run(map.as_view().try_into()?)?;
+                let map = |wanted: &NodeId| -> std::result::Result<NdTensorView<'_, f32, 4>, Problem> {
+                    let (_, map) = known.iter().find(|(id, _)| id == wanted).ok_or("a value is missing")?;
+                    Ok(map.as_view().try_into()?)
+                };
+                let weights = weights.as_ref().map(map).transpose()?;
+                let result = convolution.run(map(input)?, weights)?;
                 known.push((*output, ValueOrView::Value(result.into())));
             }
             Ok(run(&known, self.model.output_ids())?)
@@ -393,8 +412,8 @@ impl ReadValue for Bounded<'_> {
 
 /// A convolution of each channel with its own weights.
 struct Depthwise {
-    /// `[channel][1][row][column]`.
-    weights: Map,
+    /// `[channel][1][row][column]`; `None` of weights that are computed.
+    weights: Option<Map>,
     bias: Vec<f32>,
     stride: usize,
     /// Zeros beyond each border.
@@ -402,8 +421,9 @@ struct Depthwise {
 }
 
 impl Depthwise {
-    /// The convolution of a node that is one, with the same stride and padding on all sides.
-    fn of(node: &NodeProto, constants: &HashMap<Option<&String>, &TensorProto>) -> Option<Self> {
+    /// The convolution of a node that is one, with the same stride and padding on all sides. `shapes` are those of weights
+    /// that are computed.
+    fn of(node: &NodeProto, constants: &HashMap<Option<&String>, &TensorProto>, shapes: &WeightShapes) -> Option<Self> {
         if node.op_type.as_deref() != Some("Conv") {
             return None;
         }
@@ -421,23 +441,33 @@ impl Depthwise {
             };
             (tensor.data_type == Some(DataType::FLOAT)).then_some((&tensor.dims[..], floats))
         };
-        let (&[channels, 1, rows, columns], weights) = constant(1)? else { return None };
+        let &[channels, 1, rows, columns] = &shapes.get(node.input.get(1)?)?[..] else { return None };
         let shape @ [count, _, rows, columns] = [channels, 1, rows, columns].map(|length| length as usize);
         let (stride, padding) = (same("strides", 1)?, same("pads", 0)?);
-        let depthwise = attribute("group")?.i == Some(channels) && channels > 1;
+        let depthwise = attribute("group")?.i == i64::try_from(count).ok() && count > 1;
         let plain = attribute("auto_pad").is_none() && same("dilations", 1)? == 1;
         // So that each number counts.
         let dense = (1..=rows.min(columns)).contains(&stride) && padding < rows.min(columns);
         if !(depthwise && plain && dense) {
             return None;
         }
-        let weights = Map::try_from_data(shape, weights).ok()?;
+        let weights = match constants.contains_key(&node.input.get(1)) {
+            true => Some(Map::try_from_data(shape, constant(1)?.1).ok()?),
+            false => None,
+        };
         let bias = if node.input.len() > 2 { constant(2)?.1 } else { vec![0.0; count] };
         (bias.len() == count).then_some(Self { weights, bias, stride, padding })
     }
 
-    fn run(&self, map: NdTensorView<'_, f32, 4>) -> std::result::Result<Map, &'static str> {
-        let ([_, channels, height, width], [of, _, rows, columns]) = (map.shape(), self.weights.shape());
+    fn run(
+        &self,
+        map: NdTensorView<'_, f32, 4>,
+        computed: Option<NdTensorView<'_, f32, 4>>,
+    ) -> std::result::Result<Map, &'static str> {
+        let weights = self.weights.as_ref().map(Map::view).or(computed).ok_or("a value is missing")?.to_contiguous();
+        let ([1, channels, height, width], [of, 1, rows, columns]) = (map.shape(), weights.shape()) else {
+            return Err("a depthwise convolution does not fit its input");
+        };
         let Self { stride, padding, .. } = *self;
         let padded = (height + 2 * padding, width + 2 * padding);
         if channels != of || height * width == 0 || padded.0 < rows || padded.1 < columns {
@@ -457,7 +487,7 @@ impl Depthwise {
         let map = map.to_contiguous();
         let planes = map.data().chunks_exact(height * width);
         let mut output = Vec::with_capacity(channels * down * across);
-        let weights = self.weights.data().unwrap_or_default().chunks_exact(rows * columns);
+        let weights = weights.data().chunks_exact(rows * columns);
         for ((plane, weights), &bias) in planes.zip(weights).zip(&self.bias) {
             for (row, values) in plane.chunks_exact(width).enumerate() {
                 for first in 0..stride.min(width) {
@@ -522,6 +552,9 @@ pub fn pool() -> Arc<ThreadPool> {
 /// What `work` returns. The runtime waits for its own pool of rayon; a caller on another pool would start on the next
 /// target meanwhile, in the middle of this one. A plain thread only waits.
 fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    if rayon::current_thread_index().is_none() {
+        return work();
+    }
     std::thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 

@@ -122,9 +122,8 @@ impl SiameseLocalizer {
         let area = exemplar_side * search as f64 / exemplar as f64;
         let channels = channels(frame.format(), self.networks.recipe.channels);
         let picture = cut(frame, channels, at.center, area, search, self.mean);
-        let search = self.networks.features(picture, search, &self.pool).ok()?;
-        let answer = self.networks.answer(&self.exemplar, &search, &self.pool)?;
-        self.last_area = Some(SearchArea { map: search, center: at.center, cell: stride / zoom });
+        let (map, answer) = self.networks.search(&self.exemplar, picture, &self.pool)?;
+        self.last_area = Some(SearchArea { map, center: at.center, cell: stride / zoom });
         let (side, cells) = (self.networks.side(), answer.scores.len());
         let root = |w: f64, h: f64| ((w + (w + h) / 2.0) * (h + (w + h) / 2.0)).sqrt();
         let change = |ratio: f64| ratio.max(1.0 / ratio);

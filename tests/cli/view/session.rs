@@ -92,7 +92,7 @@ fn a_session_is_saved_opened_again_and_continued_by_the_command_line() {
     assert_eq!((saved["position"].clone(), news["changes"].as_array().unwrap().len()), (12.into(), 11));
     assert_eq!(news["targets"][0]["name"], "Anna & co");
     for (path, flag) in DOWNLOADS {
-        let file = place.path(if flag == "--cvat" { "o.xml" } else { "o.json" });
+        let file = place.path(&format!("o{flag}.{}", if flag == "--cvat" { "xml" } else { "json" }));
         place.run("--init-file @work.json --preset paper -q").arg(flag).arg(&file).assert().success();
         let (page, plain) = (served.get(path), fs::read_to_string(&file).unwrap());
         let page = String::from_utf8(page.body).unwrap();
