@@ -74,7 +74,7 @@ pub struct OutputArgs {
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "target")]
     #[arg(hide_short_help = true, hide_possible_values = true, conflicts_with = "blur")]
     pixelate: Option<Hidden>,
-    /// Crop the overlay to a size, or to a ratio such as 9:16, and follow the first target
+    /// Crop the overlay to a size or a ratio, and follow the target
     #[arg(long, value_name = "WxH|A:B", value_parser = crop)]
     crop: Option<CropShape>,
     /// Zoom the crop so that the target keeps its size

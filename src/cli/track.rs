@@ -59,13 +59,15 @@ pub struct TrackArgs {
     /// Which target of the truth, where it has several
     #[arg(long, hide_short_help = true, value_name = "N")]
     target: Option<u32>,
-    /// Smooth the boxes by the frames around them: of a stream two frames late, with --latest at once
+    /// Smooth the boxes by the frames around them
+    ///
+    /// The rows of a stream come two frames late, with --latest at once.
     #[arg(long)]
     pub smooth: bool,
     /// Track from both sides between two given boxes of a target
     #[arg(long, hide_short_help = true, conflicts_with_all = ["pick", "commands"])]
     pub both_sides: bool,
-    /// Take the newest frame of a camera or a pipe, and leave out those that came in between
+    /// Take the newest frame of a camera or a pipe, and leave out others
     #[arg(long, conflicts_with = "pick")]
     pub latest: bool,
     /// JSON lines that add, give, drop targets and quit: - for the standard input, or a pipe
