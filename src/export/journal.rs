@@ -97,8 +97,18 @@ impl<'a> Journal<'a> {
         let responses: Vec<_> = step.outcomes.iter().map(|outcome| step.response(outcome)).collect();
         let path = step.item.path.as_deref();
         let (run, index, file, time) = (&self.run, step.item.position, &*step.item.name, step.item.timestamp);
-        let frame =
-            FrameResult { run, index, file, time, records: &records, path, pixels, truth, responses: &responses };
+        let frame = FrameResult {
+            run,
+            index,
+            file,
+            time,
+            captured: step.item.captured,
+            records: &records,
+            path,
+            pixels,
+            truth,
+            responses: &responses,
+        };
         let written = self.exports.write(&frame);
         self.unless_others_go_on(written)
     }
@@ -379,9 +389,9 @@ impl<'a> FrameHead<'a> {
         Self { index: item.position, file: &item.name, time: item.timestamp, captured: item.captured }
     }
 
-    /// Of a frame that is written, without the time at which it was decoded.
+    /// The head of a frame that is written.
     pub(super) fn of_result(frame: &FrameResult<'a>) -> Self {
-        Self { index: frame.index, file: frame.file, time: frame.time, captured: None }
+        Self { index: frame.index, file: frame.file, time: frame.time, captured: frame.captured }
     }
 }
 

@@ -169,6 +169,8 @@ pub struct FrameResult<'a> {
     pub file: &'a str,
     /// Seconds since the first frame of the source, if known.
     pub time: Option<f64>,
+    /// Seconds since 1970 when a frame of a live source was decoded.
+    pub captured: Option<f64>,
     /// One record per target that is followed: none before the first begins and where all have ended.
     pub records: &'a [FrameRecord],
     /// The image file; `None` for a frame of a video.
@@ -189,9 +191,9 @@ impl<'a> FrameResult<'a> {
 
     /// A frame of which only the records are known.
     pub fn new(run: &'a Run, records: &'a [FrameRecord]) -> Self {
-        let (index, file, time) =
-            records.first().map_or((0, "", None), |first| (first.index, &*first.file, first.time));
-        Self { run, index, file, time, records, path: None, pixels: None, truth: None, responses: &[] }
+        let head = |first: &'a FrameRecord| (first.index, &*first.file, first.time, first.captured);
+        let (index, file, time, captured) = records.first().map_or((0, "", None, None), head);
+        Self { run, index, file, time, captured, records, path: None, pixels: None, truth: None, responses: &[] }
     }
 }
 
