@@ -93,13 +93,13 @@ impl FromStr for Position {
 /// How the frames of a source are read.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ReadArgs {
-    /// Which video of a file that has several, from 1 [default: the one that is marked as default]
+    /// Video of a file that has several, from 1 [default: the one marked as default]
     #[arg(long, hide_short_help = true, value_name = "N")]
     stream: Option<usize>,
     /// Levels of black and white of 16-bit pictures [default: the range of the first frame]
     #[arg(long, hide_short_help = true, value_name = "LOW,HIGH", value_parser = levels)]
     levels: Option<(u16, u16)>,
-    /// Frames on the standard input or in a pipe have no header: rgb24, bgr24, gray, nv12 or yuyv422, size and rate
+    /// Frames of a pipe without a header: rgb24, bgr24, gray, nv12 or yuyv422
     #[arg(long, hide_short_help = true, value_name = "PIXELS:WxH@FPS")]
     raw: Option<RawFormat>,
 }

@@ -59,9 +59,7 @@ pub struct TrackArgs {
     /// Which target of the truth, where it has several
     #[arg(long, hide_short_help = true, value_name = "N")]
     target: Option<u32>,
-    /// Smooth the boxes by the frames around them
-    ///
-    /// The rows of a stream come two frames late, with --latest at once.
+    /// Smooth the boxes by the frames around them: rows of a stream come two late
     #[arg(long)]
     pub smooth: bool,
     /// Track from both sides between two given boxes of a target
@@ -73,7 +71,7 @@ pub struct TrackArgs {
     /// JSON lines that add, give, drop targets and quit: - for the standard input, or a pipe
     #[arg(long, hide_short_help = true, value_name = "FILE|-", conflicts_with = "pick")]
     pub commands: Option<PathBuf>,
-    /// Boxes of a detector that begin, correct and end targets: MOT det.txt, COCO results, JSON lines, a folder of YOLO texts
+    /// Boxes of a detector: MOT det.txt, COCO results, JSON lines, a folder of YOLO texts
     #[arg(long, hide_short_help = true, value_name = "FILE|DIR", conflicts_with_all = ["pick", "both_sides"])]
     detections: Option<PathBuf>,
     /// Go on after a frame that cannot be read; its state is `missing`

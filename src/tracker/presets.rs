@@ -46,7 +46,7 @@ impl Params {
     pub const PRESETS: [(&'static str, &'static str); 6] = [
         ("robust", "background-aware filter with colour, size, angle, appearance and recovery"),
         ("fast", "the same with size alone, at more than twice the speed"),
-        ("crowd", "fast for many small targets: 50 of 40 pixels on a core at 60 frames/s (fast 25, robust 14)"),
+        ("crowd", "fast for many small targets: a core carries 50 at 60 frames/s (fast 25)"),
         ("paper", "KCF as published: HOG, Gaussian kernel"),
         ("paper-dcf", "DCF as published: HOG, linear kernel"),
         ("paper-gray", "gray values, Gaussian kernel (CSK's features)"),
