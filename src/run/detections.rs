@@ -276,12 +276,17 @@ impl Session<Tracker> {
     /// [`Tracker::adjust`]. Its noise is that of detections, unless it is given in pixels.
     ///
     /// # Errors
-    /// An unknown target, a frame that is not or no longer known, and those of [`Tracker::adjust`].
+    /// An unknown target, a frame that is not or no longer kept (none is before [`Self::expect_detections`]), and those of
+    /// [`Tracker::adjust`].
     pub fn adjust(&mut self, id: usize, position: Option<usize>, bbox: BBox, noise: Option<f64>) -> Result<Estimate> {
         let share = self.detector.as_ref().map_or(DetectionParams::default().noise, |detector| detector.params.noise);
         let then = match (position, &self.detector) {
             (Some(position), Some(detector)) => Some(detector.frame(position)?.0),
-            _ => None,
+            (Some(position), None) => {
+                let expected = "a session that expects no detections keeps no frames: leave the frame out".into();
+                return Err(Error::Parameter { name: "frame", value: position.to_string(), expected });
+            }
+            (None, _) => None,
         };
         let unknown = || Error::Parameter {
             name: "target",

@@ -217,6 +217,8 @@ fn what_is_wrong_is_refused_and_the_rest_is_used() {
     assert!(session.adjust(1, None, at(path(20)), Some(-1.0)).is_err());
     assert!(session.adjust(1, Some(99), at(path(20)), None).is_err());
     assert!(Session::<Tracker>::default().detect(1, &[]).is_err());
+    let early = Session::<Tracker>::default().adjust(1, Some(1), at(path(20)), None).unwrap_err().to_string();
+    assert!(early.contains("keeps no frames"), "{early}");
     assert_eq!(session.feed(21, &frame(&[path(21)])).unwrap().len(), 1);
 }
 
