@@ -322,7 +322,9 @@ impl MultiTracker {
     }
 
     /// All targets with what they have learned, and the frames that are kept for late detections, as bytes for
-    /// ``from_bytes``. Raises FormatError where ``Tracker.to_bytes`` does.
+    /// ``from_bytes``.
+    ///
+    /// Raises FormatError where ``Tracker.to_bytes`` does.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let held = self.lock()?;
         let inner = &*held;

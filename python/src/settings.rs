@@ -154,7 +154,7 @@ pub fn as_dict<'py>(py: Python<'py>, params: &Params) -> PyResult<Bound<'py, PyD
 /// Examples:
 ///     >>> import kcf_track
 ///     >>> list(kcf_track.presets())[:3]
-///     ['robust', 'fast', 'paper']
+///     ['robust', 'fast', 'crowd']
 #[pyfunction]
 pub fn presets(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);

@@ -102,8 +102,9 @@ impl Tracker {
         Ok(Self { resolved, order: order_of(py, order)?, integer, inner, last: Mutex::new(None) })
     }
 
-    /// The tracker with all that it has learned, as bytes for ``from_bytes``. Raises FormatError for detectors with a
-    /// network or a machine over windows, and for a guard.
+    /// The tracker with all that it has learned, as bytes for ``from_bytes``.
+    ///
+    /// Raises FormatError for detectors with a network or a machine over windows, and for a guard.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.lock()?.to_bytes().or_raise(py)?;
         let (preset, order) = (self.resolved.preset.clone(), self.order.name().to_owned());

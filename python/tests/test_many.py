@@ -89,7 +89,7 @@ def test_a_data_frame_gives_a_data_frame(clips):
 def test_finished_clips_are_kept(clips, demo, tmp_path):
     def follow(box=CAR, **settings):
         jobs = [{"clip": clips[0], "box": box}, {"clip": clips[1], "box": CAR}]
-        return track_many(jobs, **{"preset": "fast", "end": 4, "folder": tmp_path / "out", **settings})
+        return track_many(jobs, **{"preset": "fast", "end": 4, "out": tmp_path / "out", **settings})
 
     first = follow()
     os.unlink(clips[0])

@@ -62,8 +62,8 @@ class KernelMachine(BaseEstimator):
         """Store the parameters of a kernel."""
         self.kernel, self.sigma, self.gamma, self.offset, self.degree = kernel, sigma, gamma, offset, degree
 
-    def _bandwidth(self, x):
-        """The bandwidth for these training samples."""
+    def _bandwidth(self, x, weights):
+        """The bandwidth for these training samples with these weights."""
         sigma, gamma = self.sigma, self.gamma
         if gamma is not None:
             if sigma != "scale":
@@ -76,7 +76,8 @@ class KernelMachine(BaseEstimator):
                     raise SettingError(f"gamma = {gamma!r}: must be above 0")
                 return 1 / math.sqrt(number * x.shape[1])
         if isinstance(sigma, str) and sigma == "scale":
-            return float(x.std()) or 1.0
+            mean = np.average(x.mean(axis=1), weights=weights)
+            return math.sqrt(np.average(((x - mean) ** 2).mean(axis=1), weights=weights)) or 1.0
         return plain("sigma", sigma, float)
 
     def __sklearn_tags__(self):
@@ -113,18 +114,18 @@ class KernelMachine(BaseEstimator):
                 x = x[np.ix_(kept, kept)] if self.kernel == "precomputed" else np.ascontiguousarray(x[kept])
         return x, y, weights
 
-    def _trained(self, x):
+    def _trained(self, x, weights=None):
         """The kernel of the training samples, which are stored; None for their Gram matrix."""
-        self.sigma_ = self._bandwidth(x)
+        self.sigma_ = self._bandwidth(x, weights)
         kernel = self._make_kernel()
         self._check_square(x)
         # The caller may change its array.
         self.X_fit_ = None if kernel is None else x.copy()
         return kernel
 
-    def _gram(self, x):
+    def _gram(self, x, weights=None):
         """The Gram matrix of the training samples, which are stored."""
-        kernel = self._trained(x)
+        kernel = self._trained(x, weights)
         return x if kernel is None else kernel.gram(x)
 
     def _cross(self, x, asks_own=None):
@@ -224,7 +225,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self.classes_, numbers = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise FitError(f"only one class ({self.classes_}): at least two are needed")
-        kernel = self._trained(X)
+        kernel = self._trained(X, weights)
         multiclass = plain("multiclass", getattr(self, "multiclass", "ovr"), str)
         if multiclass not in ("ovo", "ovr"):
             raise SettingError(f"multiclass = {multiclass!r}: must be ovo or ovr")

@@ -150,7 +150,7 @@ class KernelRidge(RegressorMixin, KernelMachine):
         self.head_ = self._made(
             _native.fit_numbers,
             self._settings(),
-            self._gram(X),
+            self._gram(X, weights),
             np.asarray(y, np.float64).tolist(),
             weights.tolist(),
         )
