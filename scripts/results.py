@@ -221,12 +221,13 @@ def accuracy_table(found):
 
 def confidence_table(found):
     names = {"otb": "OTB", "outside": "outside"}
-    head = ["preset", "sequences", "AUROC", "calibration error", "`tracking` on misses", "`lost` on hits"]
+    head = ["preset", "sequences", "AUROC", "calibration error", "`tracking` on misses", "`uncertain` on hits", "`lost` on hits"]
     rows = []
     for preset in ("robust", "fast", "expert"):
         for group in found:
             if row := found[group].get(preset):
-                called = [percent(row["tracking_on_misses"]), percent(row["lost_on_hits"])]
+                called = [percent(row[f"{state}_on_{kind}"])
+                          for state, kind in (("tracking", "misses"), ("uncertain", "hits"), ("lost", "hits"))]
                 rows.append([f"`{preset}`", names[group], share(row["auroc"]), share(row["calibration_error"]), *called])
     return table(head, rows)
 

@@ -39,7 +39,8 @@ impl Tracker {
     /// The tracker with all that it has learned, as bytes for [`Tracker::from_bytes`].
     ///
     /// # Errors
-    /// [`Error::Saved`] for searches by a machine over windows or a network, and for a tracker with a guard.
+    /// [`Error::Saved`](crate::Error::Saved) for searches by a machine over windows or a network, and for a tracker with
+    /// a guard.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let params = serde_json::to_string(&self.params).map_err(|error| refused("tracker", &error.to_string()))?;
         let mut copy = self.clone();
@@ -64,7 +65,7 @@ impl Tracker {
     /// The tracker of [`Tracker::to_bytes`], which continues with equal results.
     ///
     /// # Errors
-    /// [`Error::Saved`] for bytes of something else, of another version, or that were cut or changed.
+    /// [`Error::Saved`](crate::Error::Saved) for bytes of something else, of another version, or that were cut or changed.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let wrong = |why: &str| refused("tracker", why);
         let mut archive = Archive::reader(opened("tracker", bytes)?);
