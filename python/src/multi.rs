@@ -336,7 +336,9 @@ impl MultiTracker {
         saved::write(py, SAVED, &saved)
     }
 
-    /// The targets of ``to_bytes``, which continue with equal results. Raises FormatError for bytes of something else or of
+    /// The targets of ``to_bytes``, which continue with equal results.
+    ///
+    /// Raises FormatError for bytes of something else or of
     /// another version, and for those that were cut or changed.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {

@@ -112,7 +112,9 @@ impl Tracker {
         saved::write(py, SAVED, &saved)
     }
 
-    /// The tracker of ``to_bytes``, which continues with equal results. Raises FormatError for bytes of something else or
+    /// The tracker of ``to_bytes``, which continues with equal results.
+    ///
+    /// Raises FormatError for bytes of something else or
     /// of another version, and for those that were cut or changed.
     ///
     /// Examples:

@@ -305,7 +305,9 @@ def test_the_stub_says_what_the_module_says():
         for item in node.body:
             if isinstance(item, (ast.FunctionDef, ast.ClassDef)) and not item.name.startswith("__"):
                 here = getattr(found, item.name, None)
-                if here is None:
+                # Of several signatures the last one has the text.
+                is_bare = ast.get_docstring(item) is None and bool(item.decorator_list)
+                if here is None or is_bare:
                     continue
                 said = " ".join((ast.get_docstring(item) or "").split())
                 first = (inspect.cleandoc(here.__doc__ or "").split("\n\n")[0]).replace("``", "`")
