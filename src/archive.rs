@@ -1,5 +1,5 @@
-//! What is saved, as bytes: a name, a version, a checksum, and values in a fixed order. The same function of a part writes
-//! and reads.
+//! Saved parts as bytes: a name, a version, a checksum, and values in a fixed order. One function of each part writes and
+//! reads the part.
 
 use rustfft::num_complex::Complex32;
 use serde::Serialize;
@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 const VERSION: u16 = 1;
 /// Bytes of a version and of a checksum.
 const HEAD: usize = 2 + 4;
+
 /// Bytes that are written or read.
 #[derive(Debug)]
 pub(crate) struct Archive<'a> {
@@ -18,7 +19,7 @@ pub(crate) struct Archive<'a> {
     wrong: Option<&'static str>,
 }
 
-/// Which of both is done.
+/// The direction of the transfer.
 #[derive(Debug)]
 enum Mode<'a> {
     Write(Vec<u8>),
@@ -26,22 +27,22 @@ enum Mode<'a> {
 }
 
 impl<'a> Archive<'a> {
-    /// Takes values.
+    /// An archive that takes values.
     pub fn writer() -> Self {
         Self { mode: Mode::Write(Vec::new()), wrong: None }
     }
 
-    /// Gives the values of these bytes.
+    /// An archive that gives the values of these bytes.
     pub fn reader(bytes: &'a [u8]) -> Self {
         Self { mode: Mode::Read(bytes), wrong: None }
     }
 
-    /// This cannot be saved.
+    /// Marks the part as one that cannot be saved.
     pub fn refuse(&mut self, why: &'static str) {
         self.wrong = Some(why);
     }
 
-    /// A value of any kind.
+    /// Transfers a value of any kind.
     pub fn value<T: Serialize + DeserializeOwned>(&mut self, value: &mut T) {
         let done = match &mut self.mode {
             Mode::Write(bytes) => postcard::to_extend(&*value, std::mem::take(bytes)).map(|all| *bytes = all),
@@ -52,7 +53,7 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Numbers whose count both sides know.
+    /// Transfers numbers whose count both sides know.
     pub fn floats<'f>(&mut self, floats: impl IntoIterator<Item = &'f mut f32>) {
         for float in floats {
             match &mut self.mode {
@@ -65,17 +66,17 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// The same of complex numbers.
+    /// Transfers complex numbers whose count both sides know.
     pub fn complex(&mut self, numbers: &mut [Complex32]) {
         self.floats(numbers.iter_mut().flat_map(|number| [&mut number.re, &mut number.im]));
     }
 
-    /// The same of double precision.
+    /// Transfers numbers of double precision whose count both sides know.
     pub fn doubles<'f>(&mut self, doubles: impl IntoIterator<Item = &'f mut f64>) {
         doubles.into_iter().for_each(|double| self.value(double));
     }
 
-    /// What was written; an error unless all was read.
+    /// The written bytes; an error unless all bytes were read.
     pub fn finish(self) -> Result<Vec<u8>, &'static str> {
         match (self.wrong, self.mode) {
             (Some(why), _) => Err(why),

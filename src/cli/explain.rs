@@ -85,27 +85,21 @@ fn explain(args: &ExplainArgs, params: &Params, changed: Option<&Params>, cancel
         if position < start {
             continue;
         }
-        let first = replay.is_none();
-        if first {
+        if replay.is_none() {
             replay = Some(Replay::new(params, &frame, position, bbox)?);
             other = changed.map(|changed| Replay::new(changed, &frame, position, bbox)).transpose()?;
+        } else if position < args.frame {
+            replay.iter_mut().chain(&mut other).for_each(|replay| replay.update(&frame));
         }
-        match &mut replay {
-            Some(replay) if position == args.frame => {
-                let change = args.compare.as_ref().map_or(String::new(), |(path, value)| format!("{path}={value}"));
-                let other = other.as_mut().map(|other| (other, change.as_str()));
-                let page = replay.page(&info.name, position, &frame, &shown.unwrap_or(frame), other)?;
-                write_whole(&args.out.forced(args.force), page.as_bytes())?;
-                if !args.out.is_stdout() {
-                    writeln!(std::io::stdout(), "{}", args.out)?;
-                }
-                return Ok(());
+        if let Some(replay) = replay.as_mut().filter(|_| position == args.frame) {
+            let change = args.compare.as_ref().map_or(String::new(), |(path, value)| format!("{path}={value}"));
+            let other = other.as_mut().map(|other| (other, change.as_str()));
+            let page = replay.page(&info.name, position, &frame, &shown.unwrap_or(frame), other)?;
+            write_whole(&args.out.forced(args.force), page.as_bytes())?;
+            if !args.out.is_stdout() {
+                writeln!(std::io::stdout(), "{}", args.out)?;
             }
-            Some(replay) if !first => {
-                replay.update(&frame);
-                other.iter_mut().for_each(|other| other.update(&frame));
-            }
-            _ => {}
+            return Ok(());
         }
     }
     Err(Error::Sequence { path: args.source.clone(), reason: format!("there is no frame {}", args.frame) }.into())
