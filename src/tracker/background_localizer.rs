@@ -387,10 +387,10 @@ impl BackgroundLocalizer {
 
 impl Localizer for BackgroundLocalizer {
     fn locate(&mut self, frame: &Frame<'_>, at: Pose, extent: Extent) -> Located {
-        self.frames += usize::from(extent == Extent::Pose);
+        self.frames += usize::from(extent != Extent::Place);
         let Some(best) = self.best_in_view(frame, at, Place::Anywhere) else { return self.nothing(at) };
         let (pose, best) = match extent {
-            Extent::Pose => self.refine_pose(frame, at, best),
+            Extent::Pose | Extent::Lost => self.refine_pose(frame, at, best),
             Extent::Place => (at.at(self.view.in_frame(best.shift)), best),
         };
         self.concluded(frame, pose, best.evidence, best.shift)

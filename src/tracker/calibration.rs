@@ -103,9 +103,9 @@ impl ProductCalibration {
     }
 }
 
-/// What counts as the similarity of a box outside the network's search area.
+/// What counts as the similarity, and as the likeness, of a box outside the network's search area.
 #[cfg(feature = "neural")]
-const OUTSIDE: f64 = 0.6;
+const OUTSIDE: (f64, f64) = (0.6, 0.67);
 
 /// The probability by the score of a network alone, which is far too sure. Fitted to NanoTrack v3 on four groups of
 /// sequences.
@@ -121,15 +121,15 @@ pub(super) fn by_filter_and_network(filter: f64, score: f32, agreement: f32, sim
     let sum = 0.20 * log_odds(filter, 1e-9)
         + 0.25 * log_odds(f64::from(score), 1e-4)
         + 2.34 * f64::from(agreement)
-        + 9.26 * similarity.map_or(OUTSIDE, f64::from)
+        + 9.26 * similarity.map_or(OUTSIDE.0, f64::from)
         - 8.27;
     logistic(sum)
 }
 
 /// The probability of the network's box where a lost target follows the network alone.
 #[cfg(feature = "neural")]
-pub(super) fn by_lone_network(score: f64, similarity: Option<f32>) -> f64 {
-    logistic(0.73 * log_odds(score, 1e-4) + 8.06 * similarity.map_or(OUTSIDE, f64::from) - 9.40)
+pub(super) fn by_lone_network(score: f64, likeness: Option<f64>) -> f64 {
+    logistic(0.73 * log_odds(score, 1e-4) + 4.84 * likeness.unwrap_or(OUTSIDE.1) - 7.79)
 }
 
 #[cfg(test)]

@@ -179,7 +179,10 @@ pub(super) struct Engine {
     pub first_center: (f64, f64),
     /// The place of the target among others.
     pub turn: usize,
+    /// Where the target is; of a lost target where it was lost.
     pose: Pose,
+    /// Where the box of a lost target is shown instead.
+    guess: Option<Pose>,
     /// The centre in the last frame that was `tracking`.
     sure_center: (f64, f64),
     localizer: Box<dyn Localizer>,
@@ -242,6 +245,7 @@ impl Engine {
             first_center: bbox.center(),
             turn,
             pose,
+            guess: None,
             sure_center: pose.center,
             localizer,
             guard,
@@ -253,8 +257,9 @@ impl Engine {
 
     /// Finds the target in the next frame, of the first one's size, and learns its appearance there.
     fn update(&mut self, frame: &Frame<'_>) -> Estimate {
-        let mut located = self.localizer.locate(frame, self.pose, Extent::Pose);
         let phase = self.lifecycle.phase();
+        let extent = if self.lifecycle.is_lost() { Extent::Lost } else { Extent::Pose };
+        let mut located = self.localizer.locate(frame, self.pose, extent);
         let another_scene = self.away.as_mut().is_some_and(|away| away.scene.observe(frame, phase));
         let signals = signals(&located, another_scene);
         let mut decision = self.lifecycle.step(&Observation::Located(signals));
@@ -264,7 +269,7 @@ impl Engine {
         if let Some(found) = self.redetect(frame, &decision, another_scene) {
             located = found;
             decision = self.lifecycle.step(&Observation::Redetected);
-            self.pose = located.pose;
+            (self.pose, self.guess) = (located.pose, None);
         }
         if let Some(away) = self.away.as_mut().filter(|_| located.seen && !self.lifecycle.is_lost()) {
             away.scene.keep();
@@ -280,7 +285,7 @@ impl Engine {
         let state = self.lifecycle.step(&Observation::Framed { visible }).state;
         let confidence = located.evidence.confidence;
         located.evidence.confidence = confidence.map(|value| self.lifecycle.bounded(f64::from(value)) as f32);
-        Estimate { bbox, polygon: self.pose.polygon(self.size), state, evidence: located.evidence }
+        Estimate { bbox, polygon: self.shown().polygon(self.size), state, evidence: located.evidence }
     }
 
     /// Puts the box where the decision says, and the models back to those of the last certain frame after a loss.
@@ -291,11 +296,15 @@ impl Engine {
             // The box may have followed what covers the target.
             self.pose = saved.at(self.sure_center);
         }
+        self.guess = None;
         match decision.place {
             Place::Follow => self.pose = located.pose,
             Place::Stay => {}
             Place::Restart => self.localizer.restart(self.pose),
-            Place::Guess => (self.pose, located.evidence) = located.guess.unwrap_or((self.pose, located.evidence)),
+            Place::Guess => {
+                self.guess = located.guess.map(|(pose, _)| pose);
+                located.evidence = located.guess.map_or(located.evidence, |(_, evidence)| evidence);
+            }
         }
     }
 
@@ -333,7 +342,7 @@ impl Engine {
             *located = self.localizer.score_at(frame, found);
             located.evidence.confidence = located.probability.map(|probability| probability as f32);
             located.evidence.refit_kept = kept;
-            self.pose = located.pose;
+            (self.pose, self.guess) = (located.pose, None);
             self.localizer.restart(self.pose);
             if located.seen {
                 learned = self.learn(frame, located, blend);
@@ -362,13 +371,18 @@ impl Engine {
 
     /// Puts the target at another place.
     fn put(&mut self, center: (f64, f64)) {
-        self.pose = self.pose.at(center);
+        (self.pose, self.guess) = (self.pose.at(center), None);
         self.localizer.restart(self.pose);
     }
 
-    /// Where the target was last.
+    /// The pose that is shown.
+    fn shown(&self) -> Pose {
+        self.guess.unwrap_or(self.pose)
+    }
+
+    /// The box that is shown.
     fn bbox(&self) -> BBox {
-        self.pose.bbox(self.size)
+        self.shown().bbox(self.size)
     }
 }
 

@@ -2,8 +2,11 @@
 //!
 //! Where their boxes overlap, the box is their mean. Where they disagree, their verifiers (the appearance, and the
 //! similarity of the network's features) and both probabilities are weighed over some frames; the loser starts anew at the
-//! place of the other, the filter with the models of its last snapshot. A box whose similarity stays low is not probable,
-//! although both agree.
+//! place of the other, the filter with the models of its last snapshot. A box whose similarity stays far below the usual one
+//! of this target is not probable, although both agree.
+//!
+//! A lost target has two places: the filter waits where the target was lost, as it does without a network, and the network
+//! follows on. Whichever is right first is where the target is found again.
 
 use super::ResponseMap;
 use super::background_localizer::BackgroundLocalizer;
@@ -33,19 +36,55 @@ const SURE: f64 = 0.9;
 /// network in the next frame.
 const AGREED: (f32, f32) = (0.9, 0.5);
 
-/// Running mean of the similarity below which the target is lost, however well both agree, and its rate.
-const UNLIKE: f64 = 0.55;
-const SIMILARITY_RATE: f64 = 0.1;
-/// Similarity above which a place elsewhere may show the target.
-const LIKE: f64 = 0.7;
-/// Similarity below which the box shows something else, so that it stays at its last place.
-const HIDDEN: f32 = 0.35;
-/// Score of the network above which the box of a lost target goes with it.
+/// How fast the mean likeness follows, and the mean below which the target is lost, however well both agree.
+const LIKENESS_RATE: f64 = 0.1;
+const UNLIKE: f64 = 0.58;
+/// Likeness below which the box shows something else, so that it stays at its last place.
+const HIDDEN: f64 = 0.25;
+/// Likeness from which the filter's place may show a lost target: where it was lost, and elsewhere in the frame.
+const LIKE: (f64, f64) = (0.5, 0.7);
+/// Probability from which the network's place may show a lost target, for `MIN_DISAGREEMENT` frames in a row.
+const PROBABLE: f64 = 0.5;
+/// Score of the network from which the box of a lost target goes with it.
 const GUESSED: f64 = 0.9;
 
 /// The probability of a place, 0 where there was nothing to see.
 fn probability(located: &Located) -> f64 {
     located.probability.filter(|_| located.seen).unwrap_or(0.0)
+}
+
+/// The similarity that is usual for one target: small gray targets have less of it than large colourful ones.
+#[derive(Clone, Copy, Debug)]
+struct UsualSimilarity {
+    /// Mean over sure frames of the target's box, and of boxes beside it.
+    target: f64,
+    beside: f64,
+    /// The number of these frames.
+    frames: usize,
+}
+
+impl UsualSimilarity {
+    /// Most targets have these means, which count as much as so many frames.
+    const PRIOR: Self = Self { target: 0.8, beside: 0.2, frames: 4 };
+    /// How fast the means follow at least.
+    const RATE: f64 = 0.02;
+    /// Least distance of both means that counts. A network that cannot tell a target from its surroundings finds all of
+    /// them alike, and denies nothing.
+    const MIN_DISTANCE: f64 = 0.5;
+
+    /// The likeness of a similarity: 1 for what the target usually has, 0 for its surroundings.
+    fn likeness(&self, similarity: f64) -> f64 {
+        let distance = (self.target - self.beside).max(Self::MIN_DISTANCE);
+        (1.0 - (self.target - similarity) / distance).clamp(-0.5, 1.2)
+    }
+
+    /// Follows the similarities of a sure frame.
+    fn learn(&mut self, target: f64, beside: Option<f64>) {
+        self.frames += 1;
+        let rate = (1.0 / self.frames as f64).max(Self::RATE);
+        self.target += rate * (target - self.target);
+        self.beside += beside.map_or(0.0, |beside| rate * (beside - self.beside));
+    }
 }
 
 /// Both localizers of one target.
@@ -57,16 +96,19 @@ pub(super) struct FusedLocalizer {
     network: SiameseLocalizer,
     filter_at: Pose,
     network_at: Pose,
-    /// The pose that was last returned.
+    /// The pose that was last returned or guessed.
     last: Pose,
     /// From the filter's box to the joint one: motion in its widths and heights, factors of width and height.
     relation: [f64; 4],
     /// Above 0 where the evidence favours the network.
     preference: f64,
-    /// Running mean of the similarity.
-    mean_similarity: f64,
-    /// Frames in a row without agreement.
+    usual: UsualSimilarity,
+    /// Running mean of the likeness.
+    mean_likeness: f64,
+    /// Frames in a row without agreement; of a lost target those in which the network's place was probable.
     disagreement_frames: usize,
+    /// Whether the last look was for a lost target.
+    is_lost: bool,
     /// Frames since the network was asked.
     waited: usize,
     /// The network's score, and the overlap of its box with the filter's, when it answered last.
@@ -94,8 +136,10 @@ impl FusedLocalizer {
             last: at,
             relation: [0.0, 0.0, 1.0, 1.0],
             preference: 0.0,
-            mean_similarity: 1.0,
+            usual: UsualSimilarity::PRIOR,
+            mean_likeness: 1.0,
             disagreement_frames: 0,
+            is_lost: false,
             waited: 0,
             last_answer: None,
             last_similarity: None,
@@ -104,24 +148,46 @@ impl FusedLocalizer {
 
     /// A place with the network's last answer.
     fn concluded(&mut self, mut found: Located) -> Located {
+        let sure = probability(&found);
         (found.evidence.network, found.evidence.agreement) = self.last_answer.unzip();
         if self.waited == 0 {
             self.last_similarity = self.last_answer.and_then(|_| self.network.similarity(found.pose));
-            let now = self.last_similarity.map_or(self.mean_similarity, f64::from);
-            self.mean_similarity += SIMILARITY_RATE * (now - self.mean_similarity);
+            if let Some((similarity, (score, agreement))) = self.last_similarity.map(f64::from).zip(self.last_answer) {
+                self.mean_likeness += LIKENESS_RATE * (self.usual.likeness(similarity) - self.mean_likeness);
+                if score > AGREED.0 && agreement > AGREED.1 && sure > 0.5 {
+                    self.usual.learn(similarity, self.similarity_beside(found.pose));
+                }
+            }
         }
         found.evidence.similarity = self.last_similarity;
         if let Some((filter, (score, agreement))) = found.probability.zip(self.last_answer) {
             let joint = by_filter_and_network(filter, score, agreement, self.last_similarity);
-            found.probability = Some(if self.mean_similarity < UNLIKE { 0.0 } else { joint });
+            found.probability = Some(if self.mean_likeness < UNLIKE { 0.0 } else { joint });
         }
         self.last = found.pose;
         found
     }
 
-    /// How like the given box the one at `pose` is to the network, 0 where that cannot be told.
-    fn similarity_at(&mut self, frame: &Frame<'_>, pose: Pose) -> f64 {
-        self.network.score(&Sample { frame, pose, view: None }).unwrap_or(0.0)
+    /// The likeness of a box with this similarity; `None` outside the network's search area.
+    fn likeness(&self, similarity: Option<f32>) -> Option<f64> {
+        similarity.map(|similarity| self.usual.likeness(f64::from(similarity)))
+    }
+
+    /// The mean similarity of the boxes beside the one at `pose` that lie in the network's search area.
+    fn similarity_beside(&self, pose: Pose) -> Option<f64> {
+        const BESIDE: [(f64, f64); 8] =
+            [(-1.2, 0.0), (1.2, 0.0), (0.0, -1.2), (0.0, 1.2), (-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0), (1.0, 1.0)];
+        let (w, h) = pose.size(self.size);
+        let places = BESIDE.map(|(x, y)| pose.at((pose.center.0 + x * w, pose.center.1 + y * h)));
+        let (sum, count) = (places.iter().filter_map(|&place| self.network.similarity(place)))
+            .fold((0.0, 0), |(sum, count), similarity| (sum + f64::from(similarity), count + 1));
+        (count > 0).then(|| sum / f64::from(count))
+    }
+
+    /// How like the given box the one at `pose` is to the network, wherever it lies in the frame; `None` where that cannot
+    /// be told.
+    fn similarity_at(&mut self, frame: &Frame<'_>, pose: Pose) -> Option<f64> {
+        self.network.score(&Sample { frame, pose, view: None })
     }
 
     /// The boxes of both overlap: the joint box.
@@ -147,7 +213,8 @@ impl FusedLocalizer {
         let by_appearance = appearance(&there.evidence) - appearance(&found.evidence);
         let by_probability = by_network(score) - sure;
         let own = self.joint(self.filter_at);
-        let by_similarity = self.similarity_at(frame, network) - self.similarity_at(frame, own);
+        let mut similarity = |pose| self.similarity_at(frame, pose).unwrap_or(0.0);
+        let by_similarity = similarity(network) - similarity(own);
         let now = (by_appearance + by_probability) / 2.0 + by_similarity;
         self.preference += PREFERENCE_RATE * (now - self.preference);
         let decided = self.disagreement_frames >= MIN_DISAGREEMENT;
@@ -171,15 +238,65 @@ impl FusedLocalizer {
         self.waited >= self.params.every || unsure || self.disagreement_frames > 0
     }
 
-    /// A place where a lost target may be: the filter's, unless the network denies what is there.
-    fn locate_place(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
-        let mut found = self.filter.locate(frame, Pose { aspect: 1.0, ..at }, Extent::Place);
-        if probability(&found) >= self.params.filter.confidence.redetected_from {
-            let pose = self.joint(found.pose);
-            let similarity = self.network.score(&Sample { frame, pose, view: None });
-            found.seen &= similarity.is_none_or(|similarity| similarity > LIKE);
+    /// Looks for a lost target with the filter at `at`, where it was lost, and with the network where that follows on.
+    fn locate_lost(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
+        if !self.is_lost {
+            (self.is_lost, self.disagreement_frames, self.preference, self.last) = (true, 0, 0.0, at);
+        }
+        let mut near = self.filter_unless_denied(frame, at, Extent::Lost, LIKE.0);
+        let found_from = self.params.filter.confidence.found_from;
+        let answer = self.network.find(frame, self.network_at);
+        (self.waited, self.last_answer) = (0, None);
+        self.filter_at = near.pose;
+        near.pose = self.joint(near.pose);
+        let Some((network, score)) = answer.filter(|_| probability(&near) < found_from) else { return near };
+        let overlap = self.filter_at.bbox(self.size).overlap(&network.bbox(self.size)) as f32;
+        self.last_answer = Some((score as f32, overlap));
+        let similarity = self.network.similarity(network);
+        let likeness = self.likeness(similarity);
+        if likeness.is_none_or(|likeness| likeness > HIDDEN) {
+            self.network_at = network;
+        }
+        if score > GUESSED {
+            self.last = network;
+        }
+        let alone = by_lone_network(score, likeness);
+        self.disagreement_frames = if alone >= PROBABLE { self.disagreement_frames + 1 } else { 0 };
+        let there = self.filter.score_at(frame, Pose { aspect: 1.0, angle: at.angle, ..network });
+        // The models of the filter are of another look.
+        let evidence = Evidence {
+            network: Some(score as f32),
+            agreement: Some(overlap),
+            similarity,
+            long_term: None,
+            confidence: Some(alone as f32),
+            ..there.evidence
+        };
+        near.guess = Some((self.last, evidence));
+        if self.disagreement_frames < MIN_DISAGREEMENT {
+            return near;
+        }
+        Located { pose: network, probability: Some(alone.max(found_from)), evidence, seen: true, ..near }
+    }
+
+    /// The filter's place of a lost target, not probable where it is probable to the filter alone and less like the target
+    /// than `like`.
+    fn filter_unless_denied(&mut self, frame: &Frame<'_>, at: Pose, extent: Extent, like: f64) -> Located {
+        let mut found = self.filter.locate(frame, Pose { aspect: 1.0, ..at }, extent);
+        if probability(&found) >= self.params.filter.confidence.found_from {
+            let similarity = self.similarity_at(frame, self.joint(found.pose));
+            if similarity.is_some_and(|similarity| self.usual.likeness(similarity) <= like) {
+                found.probability = Some(0.0);
+            }
         }
         found
+    }
+
+    /// Both start anew at `at`.
+    fn start_at(&mut self, at: Pose) {
+        self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
+        (self.network_at, self.last) = (at, at);
+        (self.preference, self.disagreement_frames, self.mean_likeness) = (0.0, 0, 1.0);
     }
 
     /// The joint box for the filter's, by the relation of the last frame in which both were asked.
@@ -192,12 +309,13 @@ impl FusedLocalizer {
 
 impl Localizer for FusedLocalizer {
     fn locate(&mut self, frame: &Frame<'_>, at: Pose, extent: Extent) -> Located {
-        if extent == Extent::Place {
-            return self.locate_place(frame, at);
+        match extent {
+            Extent::Lost => return self.locate_lost(frame, at),
+            // A place elsewhere in the frame, or a second look at such a place.
+            Extent::Pose if !self.is_lost => {}
+            _ => return self.filter_unless_denied(frame, at, extent, LIKE.1),
         }
-        // A lost target: the network follows on, and the filter looks where the box is, which goes with the network or
-        // stays.
-        if at != self.last && self.preference <= DECIDED {
+        if at != self.last {
             self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
         }
         let (filter_before, network_before) = (self.filter_at, self.network_at);
@@ -229,13 +347,9 @@ impl Localizer for FusedLocalizer {
             false => self.disagree(frame, found, sure, score),
         };
         let mut found = self.concluded(found);
-        if self.last_similarity.is_some_and(|similarity| similarity < HIDDEN) {
+        if self.likeness(self.last_similarity).is_some_and(|likeness| likeness < HIDDEN) {
             (self.filter_at, self.network_at) = (filter_before, network_before);
             (found.pose, found.seen, self.last) = (at, false, at);
-        } else if score > GUESSED {
-            let similarity = self.network.similarity(network);
-            let confidence = Some(by_lone_network(score, similarity) as f32);
-            found.guess = Some((network, Evidence { similarity, confidence, ..found.evidence }));
         }
         found
     }
@@ -246,6 +360,10 @@ impl Localizer for FusedLocalizer {
     }
 
     fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned {
+        if self.is_lost {
+            self.start_at(located.pose);
+            self.is_lost = false;
+        }
         match update {
             // The filter does not learn while it is not clear who is right.
             Update::Usual if self.disagreement_frames > 0 => Learned::Done,
@@ -264,16 +382,11 @@ impl Localizer for FusedLocalizer {
     }
 
     fn restore(&mut self) -> Option<Pose> {
-        self.mean_similarity = 1.0;
         self.filter.restore().map(|pose| self.joint(pose))
     }
 
     fn restart(&mut self, at: Pose) {
-        if at != self.last {
-            self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
-            (self.network_at, self.last) = (at, at);
-            (self.preference, self.disagreement_frames, self.mean_similarity) = (0.0, 0, 1.0);
-        }
+        self.start_at(at);
     }
 
     fn response(&self) -> ResponseMap<'_> {

@@ -133,7 +133,8 @@ pub(super) struct Located {
     pub likeness: Likeness,
     /// Whether there was any texture in the search area, and a response of finite numbers.
     pub seen: bool,
-    /// Where the box goes although the target is lost, with what speaks for it; the box stays where there is none.
+    /// Where the box of a lost target is shown, with the evidence for that place; at the place of the loss where there is
+    /// none.
     pub guess: Option<(Pose, Evidence)>,
 }
 
@@ -149,6 +150,8 @@ impl Located {
 pub(super) enum Extent {
     /// Place, size and angle, as from one frame to the next.
     Pose,
+    /// As `Pose`, of a lost target: `at` is the place of the loss in every frame.
+    Lost,
     /// The place alone, for areas where a lost target may be: cheaper, and no step in the target's motion.
     Place,
 }

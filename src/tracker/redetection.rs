@@ -94,7 +94,6 @@ impl Redetection {
         let candidate = self.candidate.take();
         let found = match candidate {
             Some((pose, _)) => {
-                localizer.restart(pose);
                 let there = localizer.locate(frame, pose, Extent::Pose);
                 Some(there).filter(|there| self.accepts(there, &wanted))
             }
@@ -104,11 +103,7 @@ impl Redetection {
         if let Some(found) = found
             && frames >= needed
         {
-            localizer.restart(found.pose);
             return Some(found);
-        }
-        if candidate.is_some() {
-            localizer.restart(wanted.pose);
         }
         self.candidate = found.map(|found| (found.pose, frames));
         None
