@@ -1,4 +1,4 @@
-//! Where results go: flags, checked together and opened before anything is tracked.
+//! Flags of outputs, checked together; all outputs are opened before anything is tracked.
 
 use std::path::{Path, PathBuf};
 
@@ -117,7 +117,7 @@ const GIF_BYTES: u64 = 20_000_000;
 /// All outputs of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
-    /// Each with its flag.
+    /// Each output with its flag.
     all: Vec<(&'static str, Form, Destination)>,
     overlay: OverlayOptions,
     tolerance: f64,
@@ -203,7 +203,7 @@ impl Outputs {
         self.all.iter().any(|(_, known, _)| *known == form)
     }
 
-    /// Whether one of them is the standard output.
+    /// Whether one of the outputs is the standard output.
     pub fn uses_stdout(&self) -> bool {
         self.all.iter().any(|(_, _, to)| to.is_stdout())
     }
@@ -245,7 +245,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Opens all of them.
+    /// Opens all outputs.
     ///
     /// # Errors
     /// Two outputs at one place, and one that cannot be written.

@@ -111,7 +111,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     if args.commands.as_deref() == Some(Path::new("-")) && path == Path::new("-") {
         return Err(Failure::usage("--commands -: the frames come from the standard input; name a pipe"));
     }
-    // Before the frames, or a program that opens the pipe for its commands would wait, and send none.
+    // Commands are opened before the frames: a program that opens this pipe first would otherwise wait and send none.
     let control = args.commands.as_deref().map(control::open).transpose()?;
     let cancel = watch_signals();
     cancel.scope(|| follow(args, path, control, (resolved, detection_params), &cancel))

@@ -30,11 +30,11 @@ pub struct Document {
     error: Option<String>,
     /// Whether every target is tracked to its end.
     pub(crate) completed: bool,
-    /// The frame that was shown when it was saved.
+    /// The frame that was shown when the document was saved.
     pub(crate) position: Option<usize>,
 }
 
-/// Its text. Earlier versions have other `targets`, or none.
+/// The stored text of a document. Earlier versions have other `targets`, or none.
 #[derive(Deserialize)]
 struct Stored {
     source: SourceRecord,
@@ -204,7 +204,7 @@ impl Document {
         last.filter(|_| self.completed && self.source.end.is_none() && last == self.source.frames)
     }
 
-    /// Whether it may be of this source, by its number of frames and their size.
+    /// Checks that the document may be of this source, by the number and the size of the frames.
     ///
     /// # Errors
     /// The first of them that differs.
@@ -217,7 +217,7 @@ impl Document {
         differs.map_or(Ok(()), |reason| Err(format!("it is a session of another video, {}: {reason}", own.path)))
     }
 
-    /// Whether it is of this source, by its name too.
+    /// Checks that the document is of this source, by its name too.
     ///
     /// # Errors
     /// The first thing in which they differ.

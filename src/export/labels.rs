@@ -43,7 +43,7 @@ const SHOWN: usize = 8;
 pub(super) const NO_IDS: &str = "files of labelme, LabelImg and CVAT for images do not say which boxes are one target: \
                                  export CVAT for video 1.1, or write lines id,frame,x,y,w,h";
 
-/// What a person knows better than a file.
+/// Facts about labels that a user states.
 #[derive(Clone, Debug, Default)]
 pub struct LabelOptions {
     /// The clip, task or folder whose labels are read.
@@ -60,7 +60,7 @@ pub struct Labels {
     pub targets: Vec<TargetRecord>,
     /// The document that they are from.
     pub document: Option<Box<Document>>,
-    /// What was left out or decided.
+    /// Notes on what was left out or decided.
     pub notes: Vec<String>,
     /// Width and height of the frames, if the file says them.
     pub size: Option<Size>,
@@ -68,11 +68,11 @@ pub struct Labels {
     pub occluded: BTreeSet<(u32, usize)>,
 }
 
-/// What labels are read for.
+/// The source that labels are read for, and the notes on them.
 struct Purpose<'a> {
     info: Option<&'a Info>,
     options: &'a LabelOptions,
-    /// What was left out or decided.
+    /// Notes on what was left out or decided.
     notes: Vec<String>,
 }
 
@@ -141,7 +141,7 @@ pub(super) struct Clip {
     pub polygons: usize,
     /// Boxes without an id among others that have one.
     pub untracked: usize,
-    /// Why it cannot be read.
+    /// Why the clip cannot be read.
     pub wrong: Option<String>,
 }
 
@@ -149,12 +149,12 @@ pub(super) struct Clip {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Label {
     pub id: u32,
-    /// By [`Clip::by`].
+    /// The frame, known as [`Clip::by`] says.
     pub frame: usize,
     pub bbox: Option<BBox>,
     /// Degrees by which the box is turned about its top-left corner.
     pub turn: f64,
-    /// Whether a person gave it.
+    /// Whether a person gave the box.
     pub given: bool,
     /// Whether the target is covered.
     pub occluded: bool,
@@ -317,7 +317,7 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 impl Clip {
-    /// Whether it has this name.
+    /// Whether the clip has this name.
     fn is_named(&self, name: &str) -> bool {
         self.names.iter().any(|own| own == name || is_same_name(own, name))
     }

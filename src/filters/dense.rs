@@ -123,7 +123,7 @@ pub struct DenseHead {
 }
 
 impl DenseHead {
-    /// `head`, fitted to the supports in `places`, for a bank of `slots` places.
+    /// Spreads `head`, which was fitted to the supports in `places`, over a bank of `slots` places.
     pub fn new(head: &Head, places: &[usize], slots: usize) -> Self {
         let spread = |values: &mut dyn Iterator<Item = f64>| {
             let mut out = vec![0.0; slots];
@@ -145,7 +145,7 @@ impl DenseHead {
 }
 
 impl DenseKernel {
-    /// Maps under the soft `mask` (`[row][column]` of the template).
+    /// Creates maps under the soft `mask` (`[row][column]` of the template).
     ///
     /// # Panics
     /// When a template is larger than the search map, the mask has another size than the template, or there are more
@@ -486,7 +486,7 @@ mod tests {
         }
     }
 
-    /// As with projections: the kernel's width refers to more feature values than there are channels.
+    /// A kernel's width refers to more feature values than there are channels, as with projections.
     #[test]
     fn the_number_of_features_scales_the_distances() {
         let few = settings(GAUSSIAN, SIZES[1], 8);

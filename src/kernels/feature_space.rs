@@ -189,7 +189,7 @@ impl Mahalanobis {
         }
     }
 
-    /// As [`gram()`], in the metric.
+    /// The Gram matrix of [`gram()`], in the metric.
     ///
     /// # Errors
     /// As [`Mahalanobis::transform`] and [`gram()`].
@@ -197,7 +197,7 @@ impl Mahalanobis {
         gram(kernel, self.coordinates(kernel, samples, samples)?.view())
     }
 
-    /// As [`cross_gram`], in the metric.
+    /// The kernel values of [`cross_gram`], in the metric.
     ///
     /// # Errors
     /// As [`Mahalanobis::transform`] and [`cross_gram`].

@@ -85,7 +85,7 @@ impl Points {
         }
         let shortest = fractions.iter().map(|digits| digits.len()).min().unwrap_or(0);
         let longer = || fractions.iter().filter(|digits| digits.len() > shortest);
-        // Of digits of one length both readings give the same order.
+        // Both readings give the same order for digits of one length.
         if longer().next().is_none() {
             return Self::Count;
         }

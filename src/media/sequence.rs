@@ -270,7 +270,7 @@ struct Aligned {
     rows: Vec<Option<Row>>,
     /// Index of the first image that the benchmark evaluates.
     first: usize,
-    /// Position of the last one.
+    /// Position of the last image that the benchmark evaluates.
     last: Option<usize>,
     otb: Option<&'static OtbSequence>,
 }

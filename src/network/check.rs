@@ -1,4 +1,4 @@
-//! Whether a network of a stranger may be run: the runtime trusts the sizes and the nesting that a file claims.
+//! Checks whether an unknown network may be run: the runtime trusts the sizes and the nesting that a file claims.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const MAX_PRODUCTS: u128 = 100_000_000_000;
 /// Refuses graphs within graphs and types within types, which the reader of the file follows to any depth.
 ///
 /// # Errors
-/// For them, and for a file that is damaged.
+/// For such graphs and types, and for a damaged file.
 pub fn check_nesting(bytes: &[u8]) -> Result<(), Problem> {
     for graph in messages(bytes, &[7])? {
         for node in messages(graph, &[1])? {
@@ -71,7 +71,7 @@ pub type WeightShapes = HashMap<String, Vec<u128>>;
 /// Runs a network node by node, each only after its answer is known to be small enough.
 pub struct Walk<'a> {
     graph: &'a GraphProto,
-    /// Without optimisation, which computes what is constant while it loads.
+    /// The model without optimisation, which would compute constants while it loads.
     model: &'a Model,
     constants: HashMap<&'a str, &'a TensorProto>,
     values: HashMap<&'a str, Value>,
@@ -162,7 +162,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// At most so many numbers in the answer of a node, and products for it.
+    /// Upper bounds of the numbers in the answer of a node, and of the products for it.
     fn needs(&self, node: &NodeProto, kind: &str, inputs: &[&str]) -> Result<(u128, u128), Problem> {
         let shapes = inputs.iter().filter(|name| !name.is_empty()).map(|name| self.shape(name));
         let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
@@ -212,7 +212,7 @@ impl<'a> Walk<'a> {
                 (places.saturating_mul(filters), places.saturating_mul(weights))
             }
             "MatMul" | "Gemm" => {
-                // Batches of the one for each of the other.
+                // Each batch of one matrix is multiplied with each batch of the other.
                 let outer =
                     (count(first) / side(first, 0).max(1)).saturating_mul(count(second) / side(second, 1).max(1));
                 let turned = node

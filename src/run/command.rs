@@ -184,14 +184,14 @@ pub enum Command {
     },
 }
 
-/// A command, and what its answer repeats.
+/// A command, with the word and the tag that its answer repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The command's word; empty where there is none.
     pub word: String,
     /// The caller's own mark.
     pub tag: Value,
-    /// The command, or why the text is none.
+    /// The command, or why the text is no command.
     pub command: Result<Command, String>,
 }
 
@@ -237,7 +237,7 @@ impl Command {
         Request::parse(text).command
     }
 
-    /// The box that it gives.
+    /// The box that the command gives.
     pub fn bbox(&self) -> Option<BBox> {
         match self {
             Self::Add { bbox, .. } | Self::Give { bbox, .. } | Self::Pick { bbox } => Some(*bbox),

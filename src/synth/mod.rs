@@ -64,7 +64,7 @@ impl Scene {
         Ok(Self { largest: params.largest_target(), ground, target, clutter, params, info: OnceLock::new() })
     }
 
-    /// What the scene was made from.
+    /// The parameters of the scene.
     pub fn params(&self) -> &SceneParams {
         &self.params
     }
@@ -173,7 +173,7 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// The parameters that it stands for.
+    /// The parameters of the preset.
     pub fn params(self) -> SceneParams {
         let easy = SceneParams::default();
         match self {

@@ -103,7 +103,7 @@ impl ProductCalibration {
     }
 }
 
-/// What counts as the similarity of a box outside the network's search area.
+/// Similarity of a box outside the network's search area, where the network cannot tell it.
 #[cfg(feature = "neural")]
 const OUTSIDE: f64 = 0.6;
 

@@ -47,7 +47,7 @@ pub struct Estimate {
 #[derive(Clone, Debug)]
 pub struct Tracker {
     pub(super) params: Params,
-    /// Kept, so that each target finds them loaded.
+    /// Networks that stay loaded for each new target.
     #[cfg(feature = "neural")]
     _networks: Option<std::sync::Arc<crate::network::Networks>>,
     pub(super) target: Option<Engine>,
@@ -167,7 +167,7 @@ impl Tracker {
     }
 }
 
-/// One target: where it is, what finds it and what watches over that.
+/// One target: its pose, its localizer and its guard.
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     /// Width and height of all frames.
@@ -180,12 +180,12 @@ pub(super) struct Engine {
     /// The place of the target among others.
     pub turn: usize,
     pose: Pose,
-    /// The centre in the last frame that was `tracking`.
+    /// The centre in the last frame with the state `tracking`.
     sure_center: (f64, f64),
     localizer: Box<dyn Localizer>,
     guard: Option<Guard>,
     lifecycle: Lifecycle,
-    /// Present if a lost target is searched for.
+    /// The search for a lost target, if the settings have one.
     away: Option<Away>,
 }
 
@@ -205,7 +205,7 @@ fn localizer(params: &SearchParams, frame: &Frame<'_>, bbox: BBox, turn: usize) 
             pose = localizer.pose();
             ScaleLocalizer::around(Box::new(localizer), params.scale, frame, bbox)
         }
-        // It follows the size itself, in its own view.
+        // This localizer follows the size itself, in its own view.
         SearchParams::Background(params) => Box::new(BackgroundLocalizer::new(params, frame, bbox, turn)?),
         #[cfg(feature = "neural")]
         SearchParams::Siamese(params) => Box::new(SiameseLocalizer::new(&params.model, frame, bbox)?),

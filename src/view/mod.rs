@@ -98,13 +98,13 @@ pub struct Setup {
     pub frames: Vec<FrameRecord>,
     /// The frame to show first.
     pub position: Option<usize>,
-    /// What an earlier view of the source has left, in place of the targets.
+    /// Work of an earlier view of the source, in place of the targets.
     pub work: Option<Work>,
-    /// What is done of each clip.
+    /// Progress of each clip.
     pub clips: Vec<Overview>,
     /// The place of the source among several clips, from 1, and their number.
     pub clip: Option<(usize, usize)>,
-    /// What the page says first.
+    /// First message of the page.
     pub said: String,
     /// Whether the page only asks for a first box.
     pub pick: bool,
@@ -112,7 +112,7 @@ pub struct Setup {
     pub stop: CancelToken,
 }
 
-/// What is done of a clip.
+/// Progress of a clip.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Overview {
     /// The name of its file.
@@ -234,7 +234,7 @@ impl View {
         call(&self.messages, command).map(drop)
     }
 
-    /// Where it is served, with the port and the token that were chosen.
+    /// Address of the page, with the port and the token that were chosen.
     pub fn address(&self) -> Address {
         Address { host: self.host.clone(), port: self.server.address.port(), token: Some(self.token.clone()) }
     }
@@ -244,7 +244,8 @@ impl View {
         self.shared.look(|state| state.next_clip)
     }
 
-    /// What the next view of this source goes on with, and what is done. For a view that [has ended](Self::has_ended).
+    /// The work for the next view of this source, and the progress of the clip, for a view that [has
+    /// ended](Self::has_ended).
     pub fn take_work(&self, name: String) -> (Work, Overview) {
         self.shared.prepare(|state| {
             let tracks = state.tracks.values();

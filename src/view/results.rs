@@ -118,7 +118,7 @@ impl Results {
         if rows.is_empty() { Err(no_record()) } else { Ok(Found { records: rows, ..found }) }
     }
 
-    /// What was found, unless it is nothing.
+    /// The records of all targets; an error if there are none.
     fn some_found(&self, shared: &SharedState) -> Result<Found> {
         let found = self.found(shared);
         match found.records.is_empty() {

@@ -10,7 +10,7 @@ use crate::tracker::{Evidence, ResponseLayout, ScaleFilterParams};
 
 /// A target in the middle of pictures of [`WIDTH`] x [`WIDTH`].
 const BOX: BBox = BBox::new(60.0, 60.0, 40.0, 40.0);
-/// It can be a quarter less than the pictures, and five pixels.
+/// The target can shrink to five pixels and grow to a quarter less than the pictures.
 const LIMITS: (f64, f64) = (0.125, 4.0);
 
 /// Finds the target where and as large as it is expected, times `grown`.
@@ -76,7 +76,7 @@ fn following(grown: f64, params: ScaleFilterParams) -> Box<dyn Localizer> {
     ScaleLocalizer::around(search, ScaleParams::Filter(params), &frame(&first), BOX)
 }
 
-/// Even if the search, or the filter for the scale, would go on.
+/// The limits hold even if the search, or the filter for the scale, would go on.
 #[test]
 fn a_target_becomes_no_smaller_and_no_larger_than_its_limits() {
     for (grown, end) in [(0.01, LIMITS.0), (100.0, LIMITS.1)] {
