@@ -213,7 +213,7 @@ impl Control {
     fn learn(&mut self, session: &mut Session<Tracker>, id: usize, item: &Item, bbox: BBox) -> Result<usize, String> {
         self.tries += 1;
         if self.tries > MAX_TARGETS {
-            return Err(format!("{MAX_TARGETS} boxes were tried in this frame: give it to the next one"));
+            return Err(format!("{MAX_TARGETS} boxes were tried in this frame: give the box in the next frame"));
         }
         let frame = item.frame.as_ref().map_err(ToString::to_string)?;
         let learned = session.learn(id, self.tracker.clone(), item.position, frame, bbox);

@@ -201,7 +201,7 @@ fn yolo(folder: &Path, info: &Info) -> Result<ByFrame, String> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let numbered = || ending_number(&stem).and_then(|number| usize::try_from(number).ok());
         let frame = if info.images.is_empty() { numbered() } else { stems.get(&stem).copied() };
-        let frame = frame.ok_or_else(|| format!("{name}: it is named by no frame of {}", info.name))?;
+        let frame = frame.ok_or_else(|| format!("{name}: no frame of {} has this name", info.name))?;
         let boxes = found.entry(frame).or_default();
         for line in text_of(&path).map_err(|reason| format!("{name}: {reason}"))?.lines() {
             let wrong = || format!("{name}: `{line:.60}` is not class x y w h, or class x y w h score");

@@ -216,19 +216,19 @@ impl RunConfig<'_> {
                 Failure::Failed(message)
             }
             Cause::Frame(_) if !first && self.args.skip_bad_frames => {
-                Failure::failed(format!("{message}; a box is given in it: give that of another frame"))
+                Failure::failed(format!("{message}; a box is given in this frame: give it in another one"))
             }
             Cause::Frame(_) if !first => Failure::failed(format!("{message}; --skip-bad-frames goes on without it")),
             // A recording that begins between two keyframes.
             Cause::Frame(Error::Ended { .. }) => {
-                Failure::failed(format!("{message}; --skip-bad-frames begins with the first that can be read"))
+                Failure::failed(format!("{message}; --skip-bad-frames begins with the first frame that can be read"))
             }
             Cause::Frame(_) | Cause::Target { .. } => Failure::Failed(message),
         }
     }
 }
 
-/// Maximum number of skipped frames that warnings name.
+/// Maximum number of skipped frames and detections that warnings name.
 const MAX_SKIPPED: usize = 10;
 
 /// Writes the steps of the session.
@@ -492,13 +492,13 @@ impl Progress {
         }
     }
 
-    /// Warns of a skipped frame; after the first few, frames are only counted.
+    /// Warns of a skipped frame or detection; after the first few they are only counted.
     fn skipped(&self, count: &mut usize, message: &str) {
         *count += 1;
         match *count {
             ..=MAX_SKIPPED => self.warn(message),
             _ if *count == MAX_SKIPPED + 1 => {
-                self.warn("what is left out further is not named; the state of a skipped frame is `missing`");
+                self.warn("further ones are not named; the state of a skipped frame is `missing`");
             }
             _ => {}
         }

@@ -51,7 +51,7 @@ fn names(names: impl Iterator<Item = &'static str>) -> PossibleValuesParser {
 pub fn pair(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
     let parts = parts.filter(|(name, value)| !name.is_empty() && !value.is_empty());
-    parts.map(|(name, value)| (name.into(), value.into())).ok_or_else(|| "two parts with = between them".into())
+    parts.map(|(name, value)| (name.into(), value.into())).ok_or_else(|| "expected NAME=VALUE".into())
 }
 
 /// The parser of `--preset`.

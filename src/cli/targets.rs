@@ -30,14 +30,14 @@ pub struct TargetArgs {
     /// Given boxes: lines id,frame,x,y,w,h, or labels of any format
     ///
     /// Labels are what --json, --jsonl, --mot, --coco, --cvat, --label-studio and --yolo write. The
-    /// first box of an id begins a target, each later one corrects it. A line may go on with class,name. Of labels that
-    /// mark given boxes only these are taken, of others all.
+    /// first box of an id begins a target, each later one corrects it. A line may go on with class,name. If
+    /// labels mark given boxes, only these are taken, else all boxes.
     #[arg(long, value_name = "FILE")]
     pub init_file: Option<PathBuf>,
     /// Clip, task or folder whose labels --init-file reads, where it has several
     #[arg(long, hide_short_help = true, value_name = "NAME", requires = "init_file")]
     labels_clip: Option<String>,
-    /// Number of the first frame in the labels of --init-file, where they do not tell: 0 or 1
+    /// Number of the first frame in the labels of --init-file, if the labels do not tell: 0 or 1
     #[arg(long, hide_short_help = true, value_name = "0|1", requires = "init_file")]
     #[arg(value_parser = clap::value_parser!(u8).range(0..=1))]
     labels_base: Option<u8>,

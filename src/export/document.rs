@@ -50,7 +50,7 @@ struct Stored {
 /// How two widths and heights of frames differ; 0 is unknown.
 pub(super) fn other_size(own: (usize, usize), here: (usize, usize)) -> Option<String> {
     let differ = own != here && own != (0, 0) && here != (0, 0);
-    differ.then(|| format!("its frames are {}x{} pixels, and those of this one {}x{}", own.0, own.1, here.0, here.1))
+    differ.then(|| format!("its frames are {}x{} pixels, and those of the source {}x{}", own.0, own.1, here.0, here.1))
 }
 
 impl Document {
@@ -211,7 +211,7 @@ impl Document {
     pub(super) fn check_frames(&self, source: &SourceRecord) -> Wrong<()> {
         let (own, other) = (&self.source, source);
         let differs = match own.frames.zip(other.frames).filter(|(own, other)| own != other) {
-            Some((own, other)) => Some(format!("it has {own} frames, and this one {other}")),
+            Some((own, other)) => Some(format!("it has {own} frames, and the source {other}")),
             None => other_size((own.width, own.height), (other.width, other.height)),
         };
         differs.map_or(Ok(()), |reason| Err(format!("it is a session of another video, {}: {reason}", own.path)))

@@ -333,7 +333,7 @@ impl Clip {
             let (own_here, allowed) =
                 ((own as f64 * ratio).round() as usize, if is_exact { 0 } else { tolerance(here) });
             if own_here.abs_diff(here) > allowed && !(self.marked && own_here <= here) {
-                return Err(format!("it is of a clip of {own} frames, and this one has {here}"));
+                return Err(format!("its clip has {own} frames, and the source has {here}"));
             }
         }
         match self.by {
@@ -354,7 +354,7 @@ impl Clip {
         let last = purpose.last();
         boxes.retain(|label| label.bbox.is_some() || label.frame <= last);
         match boxes.iter().map(|label| label.frame).max() {
-            Some(frame) if frame > last => Err(format!("a box is of frame {frame}, and the last one is {last}")),
+            Some(frame) if frame > last => Err(format!("a box is of frame {frame}, and the last frame is {last}")),
             _ => Ok(()),
         }
     }
@@ -469,7 +469,7 @@ impl Clip {
             }
         };
         if let Some(first) = numbers.iter().flatten().min().filter(|first| **first < base) {
-            return Err(format!("it has a frame {first}, and the first one is {base}"));
+            return Err(format!("it has a frame {first}, and the first frame is {base}"));
         }
         let frames: Vec<_> = numbers.iter().map(|number| number.map(|at| at.saturating_add(1) - base)).collect();
         self.check_twice(&frames).map(|()| frames)

@@ -272,11 +272,11 @@ impl Embedding {
         let factors = self.values.mapv(factor);
         if factors.iter().any(|v| !v.is_finite()) {
             return Err(Error::Samples {
-                reason: "a coordinate would be scaled by what is not a finite number".into(),
+                reason: "a coordinate would be scaled by a factor that is not a finite number".into(),
             });
         }
         let (coefficients, constant) = (&self.coefficients * &factors, &self.constant * &factors);
-        check_finite(coefficients.iter().chain(&constant), "a coordinate would be scaled beyond what numbers hold")?;
+        check_finite(coefficients.iter().chain(&constant), "a coordinate would be scaled beyond the largest number")?;
         Ok(Self { coefficients, constant, values: self.values.clone() })
     }
 }

@@ -136,7 +136,7 @@ impl<'a> Walk<'a> {
             _ => &[],
         };
         if sizes.iter().filter_map(|&i| inputs.get(i)).any(|name| self.of_pictures.contains(name)) {
-            return Err("a size depends on what a picture shows".into());
+            return Err("a size depends on the content of a picture".into());
         }
         let (numbers, products) = self.needs(node, kind, &inputs)?;
         let held: u128 = self.values.values().map(|value| value.len() as u128).sum();
@@ -241,7 +241,7 @@ impl<'a> Walk<'a> {
         if let Some(value) = self.values.get(name) {
             return Ok(value.shape().iter().map(|&side| side as u128).collect());
         }
-        let constant = self.constants.get(name).ok_or_else(|| format!("{name} comes after it, or from nowhere"))?;
+        let constant = self.constants.get(name).ok_or_else(|| format!("no earlier node gives the value {name}"))?;
         Ok(constant.dims.iter().map(|side| u128::from(side.unsigned_abs())).collect())
     }
 
@@ -251,7 +251,7 @@ impl<'a> Walk<'a> {
             let sizes: TensorView<'_, i32> = value.as_view().try_into()?;
             return Ok(sizes.iter().map(|&size| size.into()).collect());
         }
-        let constant = self.constants.get(name).ok_or("a size comes from nowhere")?;
+        let constant = self.constants.get(name).ok_or("no node gives a size")?;
         Ok(match &constant.raw_data {
             Some(bytes) => bytes.borrow().as_chunks().0.iter().map(|&eight| i64::from_le_bytes(eight)).collect(),
             None => constant.int64_data.clone(),
@@ -263,7 +263,7 @@ impl<'a> Walk<'a> {
             let scales: NdTensorView<'_, f32, 1> = value.as_view().try_into()?;
             return Ok(scales.iter().copied().collect());
         }
-        let constant = self.constants.get(name).ok_or("a scale comes from nowhere")?;
+        let constant = self.constants.get(name).ok_or("no node gives a scale")?;
         Ok(match &constant.raw_data {
             Some(bytes) => bytes.borrow().as_chunks().0.iter().map(|&four| f32::from_le_bytes(four)).collect(),
             None => constant.float_data.clone(),

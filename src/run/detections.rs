@@ -323,7 +323,7 @@ impl Session<Tracker> {
     pub fn detect(&mut self, position: usize, detections: &[Detection]) -> Result<Detected> {
         let refuse =
             |expected: String| Error::Parameter { name: "detections", value: format!("of frame {position}"), expected };
-        let detector = self.detector.as_ref().ok_or_else(|| refuse("this session expects none".into()))?;
+        let detector = self.detector.as_ref().ok_or_else(|| refuse("this session expects no detections".into()))?;
         if detections.len() > MAX_DETECTIONS {
             let count = detections.len();
             return Err(refuse(format!("{count} boxes are more than {MAX_DETECTIONS}, the most of a frame")));

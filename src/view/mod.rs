@@ -386,7 +386,7 @@ fn call(messages: &Sender<Message>, command: Command) -> Handled {
     let ended = || "tracking has ended: start the program again".to_owned();
     messages.send(Message::Command(command, reply)).map_err(|_| ended())?;
     answer.recv_timeout(COMMAND_TIMEOUT).unwrap_or_else(|error| match error {
-        RecvTimeoutError::Timeout => Err("other work goes first; the command is carried out after it".into()),
+        RecvTimeoutError::Timeout => Err("busy for 20 s; the command is queued".into()),
         RecvTimeoutError::Disconnected => Err(ended()),
     })
 }
