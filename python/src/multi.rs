@@ -293,7 +293,7 @@ impl MultiTracker {
         Ok(())
     }
 
-    /// The targets that there are, with ``ids``, ``xyxy``, ``states``, ``confidence``, ``classes`` and
+    /// The targets in the last frame, with ``ids``, ``xyxy``, ``states``, ``confidence``, ``classes`` and
     /// ``to_supervision()``.
     #[getter]
     fn tracks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
