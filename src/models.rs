@@ -96,7 +96,7 @@ impl Model {
         self.backbone.bytes + self.head.bytes
     }
 
-    /// Where its files and their licence are published.
+    /// The address at which its files and their licence are published.
     pub fn source(&self) -> String {
         format!("{PAGES}/models/{} (Apache-2.0: {PAGES}/LICENSE)", self.folder)
     }

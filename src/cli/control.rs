@@ -71,7 +71,7 @@ impl Answer {
     }
 }
 
-/// Where commands come from.
+/// Reader of commands.
 pub type Input = Box<dyn BufRead + Send>;
 
 /// Opens `path`, or the standard input for `-`.

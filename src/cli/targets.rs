@@ -110,7 +110,7 @@ impl TargetArgs {
     }
 }
 
-/// What four numbers say of a box, in 0-based pixels.
+/// Meaning of the four numbers of a box, in 0-based pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BoxFormat {
     /// Left, top, width, height

@@ -79,7 +79,7 @@ pub struct Evaluation {
     pub results: Vec<ResultFiles>,
     /// The tracker that all others are compared with: by default the best of the runners, else the best of all.
     pub baseline: Option<String>,
-    /// Where runs start.
+    /// The protocol, by which runs start.
     pub protocol: Protocol,
     /// The rules of the scores.
     pub toolkit: Toolkit,

@@ -139,7 +139,7 @@ impl Runner for Preset {
 /// The boxes of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Trace {
-    /// Where the run starts.
+    /// The start of the run.
     pub start: Start,
     /// One box per frame, 0-based; the first is the initial one.
     pub boxes: Vec<BBox>,

@@ -90,7 +90,7 @@ pub struct SequenceFacts {
     pub attributes: Vec<String>,
 }
 
-/// Where a tracker's boxes come from.
+/// Origin of a tracker's boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -105,7 +105,7 @@ pub enum Origin {
 pub struct TrackerReport {
     /// Its name.
     pub name: String,
-    /// Where its boxes come from.
+    /// Origin of its boxes.
     pub origin: Origin,
     /// Its parameters; null for result files.
     pub parameters: Value,

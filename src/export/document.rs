@@ -26,7 +26,7 @@ pub struct Document {
     pub(crate) frames: Vec<FrameRecord>,
     /// Whether targets have ids of their own.
     pub(crate) named: bool,
-    /// What ended the run early.
+    /// The error that ended the run early.
     error: Option<String>,
     /// Whether every target is tracked to its end.
     pub(crate) completed: bool,

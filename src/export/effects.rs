@@ -17,7 +17,7 @@ pub enum Veil {
     Pixelate,
 }
 
-/// What is hidden.
+/// The hidden areas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Hidden {
     /// The targets
@@ -132,7 +132,7 @@ fn enlarged(small: &RgbImage, cell: u32, (width, height): (u32, u32)) -> RgbImag
 
 /// A picture of this size, whose pixels are `scale` pixels of `picture` wide and begin at `left, top`; black beyond it.
 fn resampled(picture: &RgbImage, (left, top): (f64, f64), scale: f64, (width, height): (u32, u32)) -> RgbImage {
-    // Of a larger window several points of each pixel are taken.
+    // Several points of each pixel are taken of a larger window.
     let taps = scale.ceil().clamp(1.0, 8.0) as u32;
     let places = |from: f64, length: u32, side: u32| -> Vec<Option<(usize, usize, f32)>> {
         let at = |tap: u32| from + (f64::from(tap) + 0.5) * scale / f64::from(taps) - 0.5;
@@ -196,7 +196,7 @@ pub enum CropShape {
 /// A crop that follows the first target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CropOptions {
-    /// Its size.
+    /// Width and height.
     pub shape: CropShape,
     /// Whether the target keeps its size in the picture.
     pub zoom: bool,

@@ -246,7 +246,7 @@ pub struct LostSpan {
     pub found: Option<usize>,
     /// Seconds from the first frame of the source to `lost`; null for frames without times.
     pub lost_time: Option<f64>,
-    /// The same for `found`.
+    /// Seconds from the first frame of the source to `found`; null for frames without times.
     pub found_time: Option<f64>,
 }
 

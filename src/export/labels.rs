@@ -23,7 +23,7 @@ use crate::tracker::State;
 /// Width and height.
 type Size = (usize, usize);
 
-/// What is wrong with labels.
+/// The defect of labels.
 pub(super) type Wrong<T> = Result<T, String>;
 
 /// The highest position of a frame where the source does not tell its last.
@@ -493,7 +493,7 @@ fn split(name: &str) -> (&str, &str) {
     name.rfind(['/', '\\']).map_or(("", name), |at| (&name[..at], &name[at + 1..]))
 }
 
-/// What stands before the number at the end of a file's name, and that number.
+/// The text before the number at the end of a file's name, and that number.
 fn numbered(file: &str) -> Option<(&str, usize)> {
     let has_ending = |(_, ending): &(&str, &str)| ending.contains(|c: char| c.is_ascii_alphabetic());
     let stem = file.rsplit_once('.').filter(has_ending).map_or(file, |(stem, _)| stem);

@@ -10,7 +10,7 @@ use crate::media::annotation::{Base, Entry, MAX_ROWS, numbers};
 use crate::run::MAX_TARGETS;
 use crate::text::unquoted;
 
-/// What a list holds.
+/// The content of a list.
 pub(super) enum List {
     /// Boxes that a person gave.
     Given(Vec<TargetRecord>),
@@ -97,7 +97,7 @@ fn is_mot(lines: &[(usize, &str)], frames: Option<usize>, options: &LabelOptions
     Ok(fits_other)
 }
 
-/// What speaks for one order of the columns.
+/// Evidence for one order of the columns.
 struct Order {
     time: usize,
     target: usize,

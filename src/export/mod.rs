@@ -199,7 +199,7 @@ impl<'a> FrameResult<'a> {
 
 /// Writes a run in one format.
 pub trait Exporter: Send {
-    /// Whether it draws on the frames and needs their colours.
+    /// Whether the exporter draws on the frames and needs their colours.
     fn draws(&self) -> bool {
         false
     }

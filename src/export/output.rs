@@ -26,7 +26,7 @@ impl From<&Path> for Destination {
     }
 }
 
-/// Also for names that are not UTF-8.
+/// Converts names, also names that are not UTF-8.
 impl From<OsString> for Destination {
     fn from(path: OsString) -> Self {
         Path::new(&path).into()
@@ -61,12 +61,12 @@ impl Destination {
         &self.path
     }
 
-    /// Whether it is the standard output.
+    /// Whether the destination is the standard output.
     pub fn is_stdout(&self) -> bool {
         self.path == Path::new("-")
     }
 
-    /// Whether both are one place.
+    /// Whether both destinations are one place.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.identity().is_some_and(|place| other.identity() == Some(place))
     }

@@ -497,7 +497,7 @@ struct Job {
     time: Option<f64>,
 }
 
-/// Where a thread sends its pictures.
+/// The destination of a thread's pictures.
 enum Sink {
     Files,
     Video(Box<VideoEncoder>),

@@ -476,7 +476,7 @@ mod tests {
         for (i, sizes) in SIZES.into_iter().enumerate() {
             for (j, channels) in [1, 2, 8, 15, 16, 31].into_iter().enumerate() {
                 for kernel in KERNELS {
-                    // More than 32 of them, so that there are two vectors of maps; now and then a single one.
+                    // More than 32 supports take two vectors of maps; now and then there is a single support.
                     let supports = [38, 1, 17][(i + j) % 3];
                     let scene = Scene::new(settings(kernel, sizes, channels), supports, (10 * i + j) as u64);
                     let error = scene.error(&scene.searched());
@@ -525,7 +525,7 @@ mod tests {
                 let error =
                     got.iter().zip(&expected).map(|(got, v)| (f64::from(*got) - v).abs()).fold(0.0, f64::max) / largest;
                 assert!(error < 1e-4, "{name} {params}, {kernel:?}, {channels} channels: {error:e} of {largest}");
-                // There is something to decide.
+                // The decisions are not all alike.
                 let (low, high) = expected.iter().fold((f64::MAX, f64::MIN), |(l, h), &v| (l.min(v), h.max(v)));
                 assert!(high - low > 0.1 * largest, "{name}: {low} to {high}");
             }

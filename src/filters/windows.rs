@@ -386,7 +386,7 @@ mod tests {
         assert_eq!(fit(&mut detector), [0.0; 6]);
         detector.add_negative_at(1, 8);
         assert_eq!(fit(&mut detector), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0]);
-        // There is no room for a seventh.
+        // The bank has no room for a seventh window.
         detector.add_negative_at(7, 2);
         let start = fit(&mut detector);
         let new = start.iter().position(|&coefficient| coefficient == 0.0).expect("one is new");

@@ -489,7 +489,8 @@ mod tests {
         assert!(values[2] > 1.0 && values[3].abs() < 1e-10, "{values}");
     }
 
-    /// Beyond the size of nalgebra's solver: spread, repeated and almost equal values, none but zero, apart blocks.
+    /// Matrices beyond the size of nalgebra's solver: spread, repeated and almost equal values, all zero, separate
+    /// blocks.
     #[test]
     fn all_eigenvectors_of_large_matrices_solve_their_equation() {
         let n = SMALL + 45;
@@ -514,7 +515,7 @@ mod tests {
             DMatrix::from_diagonal(&DVector::from_fn(n, |i, _| i as f64)),
         ];
         for (case, matrix) in cases.into_iter().enumerate() {
-            // Without nalgebra's solver.
+            // This matrix is solved without nalgebra's solver.
             assert!(
                 by_tridiagonal(&matrix, n, f64::NEG_INFINITY).unwrap().is_some() || matrix.amax() == 0.0,
                 "case {case}"

@@ -215,7 +215,7 @@ pub(crate) mod tests {
         assert_eq!(PivotedCholesky::new(&DMatrix::from_element(5, 5, 1.0), 1e-10).unwrap().rank(), 1);
     }
 
-    /// Beyond one block, and of full rank or not.
+    /// Matrices of more than one block, of full rank or not.
     #[test]
     fn large_matrices_are_factored_as_small_ones_are() {
         let n = 2 * BLOCK + 70;

@@ -126,7 +126,7 @@ impl Kernel {
         match *self {
             Self::Gaussian { .. } => {
                 let distance = aa + bb - 2.0 * dot;
-                // Not `max`, to which NaN would be a distance of zero.
+                // A comparison, not `max`, to which NaN would be a distance of zero.
                 self.of_distance(if distance < 0.0 { 0.0 } else { distance }, inv_d)
             }
             Self::Polynomial { a, b } => (dot * inv_d + a).powi(b as i32),

@@ -326,7 +326,7 @@ mod tests {
                 assert!((value - expected(i, j)).abs() < GAUSSIAN_ERROR, "{offset}, {i}, {j}: {value}");
             }
         }
-        // As many features as a window, and a small bandwidth.
+        // The samples have as many features as a window, and the bandwidth is small.
         let x = Array2::from_shape_fn((4, 64), |(i, j)| 1e6 + ((i * 64 + j) as f64 * 1.7).sin());
         assert!(gram(Kernel::Gaussian { sigma: 0.01 }, x.view()).unwrap().diag().iter().all(|&own| own == 1.0));
     }

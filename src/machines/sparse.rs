@@ -203,7 +203,7 @@ mod tests {
                 }
             }
         }
-        // Beyond the largest kernel value nothing is worth its price.
+        // No weight is worth a price above the largest kernel value.
         let dear = SparseClassifier::new(Params { tau: 2.0, ..params }, k.view(), &classes).unwrap();
         assert!(dear.codes(cross.view()).unwrap().iter().all(|&v| v == 0.0));
     }

@@ -171,8 +171,8 @@ leveled! {
 
 /// A coefficient between zero and `bound` after a move by `by`, exactly onto the end of its range if it reaches it.
 ///
-/// So does one that rounding alone keeps off it: where all samples are at their bounds the bias is the midpoint of an
-/// interval, and a coefficient that seemed free would put it on one of its ends.
+/// A coefficient that rounding alone keeps off the end lands there too: where all samples are at their bounds the bias
+/// is the midpoint of an interval, and a coefficient that seemed free would put it on one of its ends.
 fn moved(a: f64, by: f64, to_the_end: bool, bound: f64) -> f64 {
     let share = (a + by) / bound;
     match to_the_end {

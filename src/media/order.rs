@@ -66,9 +66,9 @@ fn stem(path: &Path) -> String {
 /// How the digits after a point are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Points {
-    /// As a counter: 1.9 before 1.10.
+    /// The digits count: 1.9 before 1.10.
     Count,
-    /// As a fraction: 1.10 before 1.9.
+    /// The digits are a fraction: 1.10 before 1.9.
     Fraction,
     Unclear,
 }

@@ -77,7 +77,7 @@ const REORDERED_SECONDS: f64 = 10.0;
 /// Maximum number of frames to ask ffmpeg for, which reads the number as floating point.
 const MAX_FRAMES: usize = 1 << 53;
 
-/// Where the first keyframe is looked for: in the first seconds, as ffprobe has it.
+/// Interval in which the first keyframe is looked for, as ffprobe has it: the first seconds.
 const LATEST_KEY: &str = "%+20";
 
 /// A base rate above this one is that of the ticks.
@@ -189,7 +189,7 @@ impl Video {
         }
     }
 
-    /// Where to seek for the frame `first`, if a keyframe before it and the times up to it are known.
+    /// The target of a seek for the frame `first`, if a keyframe before it and the times up to it are known.
     fn seek_point(&self, first: usize, cancel: &CancelToken) -> Option<Seek> {
         if self.input.kind != Kind::File || first <= MIN_SEEK {
             return None;

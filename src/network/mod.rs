@@ -650,7 +650,7 @@ pub(super) mod tests {
             field(1, &[inputs, field(2, output.as_bytes()), field(4, kind.as_bytes())].concat())
         };
         let numbers: Vec<u8> = shape.iter().flat_map(|side| side.to_le_bytes()).collect();
-        // Its dimension, its type (int64), its name and its numbers.
+        // The tensor's dimension, type (int64), name and numbers.
         let tensor = [vec![8, shape.len() as u8, 16, 7], field(8, b"size"), field(9, &numbers)].concat();
         let mut graph = [field(5, &tensor), node(&["size"], "zeros", "ConstantOfShape")].concat();
         if nodes > 1 {

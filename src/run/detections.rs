@@ -41,7 +41,7 @@ pub struct Detection {
     /// How sure the detector is, 0 to 1.
     #[serde(default = "certain")]
     pub score: f64,
-    /// What it is. Detections of one class begin no target of another and correct none.
+    /// Its class. Detections of one class begin no target of another and correct none.
     #[serde(default)]
     pub class: Option<String>,
 }
@@ -140,9 +140,9 @@ pub(super) struct Detector<F> {
 /// The evidence of detections for a target.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Life {
-    /// Whether it is shown.
+    /// Whether the target is shown.
     pub confirmed: bool,
-    /// Whether it was added by the caller, who ends it too.
+    /// Whether the caller added the target, who ends it too.
     given: bool,
     class: Option<String>,
     /// Detections less misses, at most the patience; at 0 the target ends.
@@ -169,7 +169,7 @@ impl Life {
     }
 }
 
-/// Where the box `now` would be if `then`, its place in an earlier frame, had been `right`.
+/// The box `now` corrected as if `then`, its box in an earlier frame, had been `right`.
 fn carried(then: BBox, now: BBox, right: BBox) -> BBox {
     let (old, new, center) = (then.center(), right.center(), now.center());
     let (w, h) = (right.w * now.w / then.w, right.h * now.h / then.h);

@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(short.iter().len(), 3);
     }
 
-    /// Where a profile crosses half of its level, from both ends.
+    /// The points at which a profile crosses half of its level, from both ends.
     fn extent(profile: &[f64]) -> (f64, f64) {
         let edge = |values: &[f64]| {
             let first = values.iter().position(|v| *v >= 0.5).unwrap();

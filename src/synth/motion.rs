@@ -18,7 +18,7 @@ const AWAY: f64 = 10.0;
 /// Frames between two jumps.
 const JUMP_EVERY: f64 = 24.0;
 
-/// Where the target is in one frame, and how much of it is seen.
+/// The place of the target in one frame, and its visible share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Truth {
     /// 0-based number of the frame.
@@ -269,7 +269,7 @@ impl Outline {
     }
 }
 
-/// Where an object lies in the image: scaled, then turned about its centre (clockwise on the screen), then moved.
+/// The pose of an object in the image: scaled, then turned about its centre (clockwise on the screen), then moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pose {
     pub(super) x: f64,

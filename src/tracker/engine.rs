@@ -27,7 +27,7 @@ use crate::frame::{Channels, Frame, PixelFormat};
 /// Result of a tracker for one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Where the target is, or was last seen.
+    /// The box of the target, or its last place.
     pub bbox: BBox,
     /// The corners `x1, y1, …, x4, y4` of a target that has turned, clockwise from what was the upper left one: the
     /// box is then the upright one around the ellipse in them. `None` of one that stands as it did, and of searches
@@ -161,7 +161,7 @@ impl Tracker {
         self.target.as_ref().map(|target| target.localizer.response())
     }
 
-    /// Where the target was last; `None` before [`Tracker::init`].
+    /// The last box of the target; `None` before [`Tracker::init`].
     pub fn bbox(&self) -> Option<BBox> {
         self.correction.estimate().map(|estimate| estimate.bbox)
     }
@@ -366,7 +366,7 @@ impl Engine {
         self.localizer.restart(self.pose);
     }
 
-    /// Where the target was last.
+    /// The last box of the target.
     fn bbox(&self) -> BBox {
         self.pose.bbox(self.size)
     }

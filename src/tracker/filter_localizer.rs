@@ -158,7 +158,7 @@ pub(crate) struct FilterLocalizer {
     params: FilterParams,
     /// The pose of the position: where the target was found last, or was put.
     pose: Pose,
-    /// Where the target is, in the area's units. Whole steps of cells are added to it, by the published code.
+    /// The place of the target, in the area's units. Whole steps of cells are added to it, by the published code.
     position: (f64, f64),
     /// Pose of the area at the last detection.
     searched: Pose,
@@ -174,7 +174,7 @@ pub(crate) struct FilterLocalizer {
 }
 
 impl FilterLocalizer {
-    /// Where the target was last, in the filter's own rounding: at first, the initial box.
+    /// The last pose of the target, in the filter's own rounding: at first, the initial box.
     pub fn pose(&self) -> Pose {
         self.pose
     }
@@ -300,7 +300,7 @@ impl FilterLocalizer {
         self.pose.bbox(size)
     }
 
-    /// Where the published area around the present position lies on the frame.
+    /// The published area around the present position, on the frame.
     pub(crate) fn place_on_frame(&self) -> BBox {
         let (area, factor) = (rect(self.position, self.area.size), if self.area.halved() { 2.0 } else { 1.0 });
         let [left, top] = [area.left, area.top].map(|edge| edge as f64 * factor);

@@ -83,17 +83,17 @@ pub struct Evidence {
     /// Average peak-to-correlation energy, `(max - min)² / mean((f - min)²)` (Wang et al., CVPR 2017); 0 for a flat
     /// map.
     pub apce: f32,
-    /// What a kernel machine, the detector or the guard, says of the box. Its classes lie about +1 and -1: their means
-    /// do, those of `krr` are lower, and `svm` has its margins there. `None` without a machine, or where there was no
-    /// texture to judge.
+    /// Decision of a kernel machine, the detector or the guard, about the box. Its classes lie about +1 and -1: their
+    /// means do, those of `krr` are lower, and `svm` has its margins there. `None` without a machine, or where there
+    /// was no texture to judge.
     pub decision: Option<f32>,
     /// The answer at the box of a filter that follows far more slowly: small where the target does not look as it did
     /// for long. `None` without such a filter.
     pub long_term: Option<f32>,
     /// The mean likelihood of the colours in the box, 0 to 1. `None` for a search without colour, and in gray frames.
     pub color: Option<f32>,
-    /// How much the box looks like what was given: about 1 for the target as it was, -1 for its surroundings. `None`
-    /// for a search that does not compare.
+    /// Appearance score of the box: about 1 for the target as it was, -1 for its surroundings. `None` for a search that
+    /// does not compare.
     pub identity: Option<f32>,
     /// The score of a network at its own box, 0 to 1, when it was asked last. `None` without a network.
     pub network: Option<f32>,
@@ -156,11 +156,11 @@ pub(super) enum Extent {
 /// How a frame is learned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Update {
-    /// By the localizer's own rate, gate, schedule and frames.
+    /// Learns by the localizer's own rate, gate, schedule and frames.
     Usual,
-    /// With this share of the model: the target was put there.
+    /// Learns with this share of the model: the target was put there.
     Blend(f64),
-    /// Whatever the schedule, with the model held near the one before by this factor of what is usual.
+    /// Learns whatever the schedule, with the model held near the one before by this factor of the usual weight.
     Held(f64),
 }
 

@@ -157,8 +157,8 @@ impl SiameseLocalizer {
         (center.0.is_finite() && w.is_finite() && h.is_finite()).then_some((self.pose_of(center, (w, h)), score))
     }
 
-    /// How much the box at `pose` looks like the given one to the network, in the last search area: the cosine of their
-    /// mean features. `None` where it lies outside.
+    /// Similarity of the box at `pose` to the given one, in the last search area: the cosine of their mean features.
+    /// `None` for a box outside.
     pub fn similarity(&self, pose: Pose) -> Option<f32> {
         let SearchArea { map, center, cell } = self.last_area.as_ref()?;
         let middle = ((pose.center.0 - center.0) / cell, (pose.center.1 - center.1) / cell);
@@ -187,7 +187,7 @@ fn context((w, h): (f64, f64), recipe: &Recipe) -> f64 {
     ((w + around) * (h + around)).sqrt()
 }
 
-/// Where the network's channels are in a pixel's bytes.
+/// Offsets of the network's channels in a pixel's bytes.
 fn channels(format: PixelFormat, order: Channels) -> [usize; 3] {
     match (format, order) {
         (PixelFormat::Gray8, _) => [0; 3],

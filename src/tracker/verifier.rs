@@ -174,7 +174,7 @@ mod tests {
     const NEARBY: (f64, f64) = (66.0, 58.0);
     /// A place far outside it.
     const AWAY: (f64, f64) = (190.0, 140.0);
-    /// More search areas than the pictures have.
+    /// A number of search areas above that of the pictures.
     const ALL_TILES: usize = 30;
     /// The distance of a threshold from a score.
     const HAIR: f64 = 1e-3;
@@ -264,7 +264,7 @@ mod tests {
         let next = picture(NEARBY);
         let (score, nearby) = scores(&next);
         assert!(nearby > score + 0.5, "{nearby} and {score}");
-        // Without any tile: nearby or nowhere.
+        // The guard has no tiles: it looks nearby or nowhere.
         let verdict = |accept_above: f64, margin: f64| {
             let mut guard = doubting(|p| (p.accept_above, p.margin, p.tiles) = (accept_above, margin, 0));
             let verdict = watch(&mut guard, &next);

@@ -308,7 +308,7 @@ impl WindowLocalizer {
         let (response, (height, width)) = (self.detector.response(), self.grid.windows());
         // The background's mean is at -1: what scores less still is not weighed by nearness.
         let judged = |i: usize| if near { (response[i].max(-1.0) + 1.0) * self.prior[i] } else { response[i] };
-        // Where all is alike, the target has not moved.
+        // In a response of equal values the target has not moved.
         let middle = height / 2 * width + width / 2;
         let (mut best, mut value) = (middle, Some(judged(middle)).filter(|v| !v.is_nan()).unwrap_or(f32::NEG_INFINITY));
         for i in 0..response.len() {

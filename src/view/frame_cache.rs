@@ -562,7 +562,7 @@ mod tests {
                 assert!(frame.as_frame().gray_at(9, 9).abs_diff(position as u8) < 3, "{position}");
             }
         }
-        // Those far away make room.
+        // Pictures far away make room.
         assert!(matches!(cache.picture(149, SOON), Wait::End));
     }
 
@@ -601,7 +601,7 @@ mod tests {
         }
         cache.look_behind(20);
         assert!(cache.behind.is_none());
-        // Those far away make room.
+        // Pictures far away make room.
         let last = Picture::new(numbered_item(149).into());
         last.jpeg();
         cache.remember(&last, 150);

@@ -69,7 +69,7 @@ struct Known {
     admitted: Arc<AtomicBool>,
 }
 
-/// What the threads of all connections share.
+/// State that the threads of all connections share.
 struct Shared {
     handler: Box<Handler>,
     stop: Arc<AtomicBool>,

@@ -54,7 +54,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long [`View::close`] waits for the controller.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where a view is served.
+/// The address of a view.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Page")]
 pub struct Address {
@@ -91,7 +91,7 @@ pub struct Setup {
     pub params: Params,
     /// Whether the user gave ids, so that outputs name even a single target.
     pub named: bool,
-    /// Where the session is saved.
+    /// The file of the session.
     pub session: Option<PathBuf>,
     /// The targets that it begins with, and their records.
     pub targets: Vec<TargetRecord>,

@@ -45,7 +45,7 @@ pub struct Status {
     pub rate: Option<f64>,
     /// The position that is shown; 0 before the first frame.
     pub position: usize,
-    /// Whether it plays.
+    /// Whether the view plays.
     pub playing: bool,
     /// The speed as a multiple of the rate; null for as fast as possible.
     pub speed: Option<f64>,
@@ -104,9 +104,9 @@ pub struct ViewState {
     pub revision: u64,
     /// The position that the session was opened at; 0 for none.
     pub left: usize,
-    /// What can be undone, the last at the end.
+    /// Changes that can be undone, the last at the end.
     edits: Vec<Edit>,
-    /// What was undone since the last change, the next to be made again at the end.
+    /// Changes that were undone since the last change, the next to be made again at the end.
     undone: Vec<Edit>,
 }
 

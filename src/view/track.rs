@@ -21,7 +21,7 @@ struct Mark {
 }
 
 impl Mark {
-    /// Whether it holds in its own frame only; the others begin pieces.
+    /// Whether the mark holds in its own frame only; the others begin pieces.
     fn is_pin(&self) -> bool {
         self.given.reach == Reach::ThisFrame
     }
@@ -294,8 +294,8 @@ impl Track {
         Some(position..end)
     }
 
-    /// Where the piece before the mark at `position` goes on without it, and where it begins; `None` if the target had
-    /// ended.
+    /// The position at which the piece before the mark at `position` goes on without the mark, and its start; `None` if
+    /// the target had ended.
     pub fn resumes(&self, position: usize) -> Option<(usize, usize)> {
         let start = self.piece(position.checked_sub(1)?)?;
         self.marks[&start].given.bbox.map(|_| (self.marks[&start].followed, start))

@@ -283,7 +283,7 @@ fn by_sequence(report: &Report) -> String {
     text
 }
 
-/// What was left out, warnings, and the parameters of trackers.
+/// Left-out sequences, warnings, and the parameters of trackers.
 fn remarks(report: &Report) -> String {
     let mut text = String::new();
     if !report.left_out.is_empty() {

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 /// Height of a plot in pixels, and the width of the part with the axes. Its legend takes what its names need.
 const HEIGHT: u32 = 440;
 const AXES_WIDTH: i32 = 530;
-/// Where the text of the legend begins, from its left edge.
+/// Left edge of the text in the legend, in pixels from the legend's own.
 const LEGEND_TEXT: i32 = 54;
 const FONT: &str = "sans-serif";
 

@@ -393,7 +393,7 @@ fn the_middle_of_a_target_leaves_no_frame() {
         let found = run.search.locate(&view(&frame(to, 1.0, 0.0)), run.pose, Extent::Pose).pose.center;
         let (dx, dy) = (found.0 - said.0, found.1 - said.1);
         assert!(dx.abs().max(dy.abs()) < 1.5, "{found:?} from {from:?} to {to:?}");
-        // To the very border.
+        // The middle moves to the very border.
         let beyond = to.0 != said.0 && dx != 0.0 || to.1 != said.1 && dy != 0.0;
         assert!(!beyond, "{found:?} from {from:?} to {to:?}");
     }
@@ -431,7 +431,7 @@ fn a_target_at_rest_is_learned_in_every_tenth_frame() {
     assert_eq!((100..120).filter(changes).collect::<Vec<_>>(), [100, 110]);
 }
 
-/// What the filter and the scale filter have learned, each as bytes.
+/// The bytes of the filter and of the scale filter.
 fn learned(search: &BackgroundLocalizer) -> [Vec<u8>; 2] {
     let mut copy = search.clone();
     let (mut filter, mut scale) = (Archive::writer(), Archive::writer());

@@ -17,7 +17,7 @@ const START: (f64, f64) = (50.0, 50.0);
 const NEARBY: (f64, f64) = (66.0, 58.0);
 const SIZE: (usize, usize) = (260, 200);
 
-/// What a localizer was asked, with the place that it was asked of.
+/// A call of a localizer, with the place that it was asked of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Call {
     Look(Pose),
@@ -51,7 +51,7 @@ struct Scripted {
     identity: Option<f32>,
     /// The pose of the last certain frame.
     saved: Option<Pose>,
-    /// Where a lost target may be.
+    /// A place where a lost target may be.
     guess: Option<(Pose, Evidence)>,
     calls: Arc<Mutex<Vec<Call>>>,
 }

@@ -89,7 +89,7 @@ fn a_target_becomes_no_smaller_and_no_larger_than_its_limits() {
 /// The patch is cut before the new size is known; the target is learned from it at the new size.
 #[test]
 fn a_target_that_has_grown_is_learned_at_its_new_size() {
-    // Nothing of the first picture is left after one more.
+    // At this rate nothing of the first picture is left after one more.
     let settings = ScaleFilterParams { rate: 1.0, ..ScaleFilterParams::default() };
     for zoom in [1.12, 0.9] {
         let mut search = following(1.0, settings);
@@ -103,7 +103,7 @@ fn a_target_that_has_grown_is_learned_at_its_new_size() {
     }
 }
 
-/// What the wrapped localizer answers and is told goes through.
+/// All calls and answers of the wrapped localizer go through.
 #[test]
 fn a_wrapped_localizer_is_told_everything() {
     let (first, inner) = (picture(1.0), Answers { grown: 1.0, calls: Arc::default() });
