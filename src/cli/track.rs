@@ -152,7 +152,7 @@ fn follow(
         }));
     }
     if (args.both_sides || args.smooth && !args.latest) && args.output.shows_response() {
-        let what = "--response and --inset: boxes of --smooth and --both-sides have no response; leave --response and --inset out";
+        let what = "boxes of --smooth and --both-sides have no response: leave out --response and --inset";
         return Err(Failure::usage(what));
     }
     if args.both_sides && info.live {
