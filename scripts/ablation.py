@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What each part of the preset `robust` is worth: all parts on, and one off.
+"""The worth of each part of the preset `robust`: all parts on, and one off.
 
     scripts/ablation.py FOLDER [FOLDER ...] [--starts N] [--only NAME,NAME] [--set NAME=FLAGS]... [--by-sequence]
                         [--runs FILE] [--rounds N] [--program FILE]
@@ -54,7 +54,7 @@ CLEARLY = 0.03
 
 
 def checked(run):
-    """What a run of the program gives; its message ends the script."""
+    """The output of a run of the program; an error message ends the script."""
     try:
         return list(run)
     except subprocess.CalledProcessError as error:
@@ -75,7 +75,7 @@ def score(executable, target, flags, start):
 
 
 def measure(executable, data, part, starts, known, keep):
-    """Of each sequence (AUC, P@20), the mean of its starts; of each frame what `score` says."""
+    """(AUC, P@20) of each sequence, the mean of its starts, and what `score` gives for each frame."""
     name, flags = part
     scores, judged = {}, []
     for target in data:

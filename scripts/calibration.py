@@ -6,7 +6,7 @@
 Each folder is a group of sequences in OTB's form. Every sequence is tracked, with the flags of --tracker (`--preset
 robust`), from the box given and, with --starts 5, from that box moved by a tenth of its size in each direction. Logistic
 models are fitted to whether the overlap is above one half: of what the slow filter answers (0 without one) and of the
-logarithm of the peak-to-sidelobe ratio (the filter), of the answer of the identity where there is one, and of the
+logarithm of the peak-to-sidelobe ratio (the filter), of the appearance score where there is one, and of the
 log-odds of the product of both. The weights stand in src/tracker/calibration.rs. They are fitted to all, and to all groups but one (all sequences but one of a
 single group), and the errors are those on what was left out. --svg draws the predicted probability against the true one.
 
@@ -64,7 +64,7 @@ def fitted(samples, start=None):
 
 
 def experts(samples):
-    """The weights of the filter and, where frames are compared, of the identity and of the product of both."""
+    """The weights of the filter and, where frames are compared, of the appearance score and of the product of both."""
     by_filter = fitted([(signals, good) for signals, _, good in samples])
     if any(identity is None for _, identity, _ in samples):
         return [by_filter]
@@ -74,7 +74,7 @@ def experts(samples):
 
 
 def log_odds(by_filter, by_identity, signals, identity):
-    """Of the product of both experts."""
+    """The log-odds of the product of both probabilities."""
     both = probability(by_filter, signals) * probability(by_identity, (identity, 1.0))
     both = min(max(both, 1e-9), 1 - 1e-9)
     return math.log(both / (1 - both))
@@ -88,7 +88,7 @@ def judged(weights, signals, identity):
 
 
 def reliability(pairs):
-    """Of each bin: frames, mean prediction, share of good frames."""
+    """Frames, mean prediction and share of good frames of each bin."""
     bins = [[] for _ in range(BINS)]
     for pair in pairs:
         bins[min(int(pair[0] * BINS), BINS - 1)].append(pair)

@@ -7,7 +7,7 @@
 DATA are folders with the sequences of OTB. The clips are Jogging and Skating2 (two people each), mosaics of four
 sequences, and rendered crowds: cut-outs of real targets that cross, come and leave. Detections are made of the truth of
 all targets: in every Nth frame, late by so many frames, and, if they are noisy, with a tenth missed, as many false boxes
-as a tenth of the true ones, and Gaussian noise of 2.5 pixels. What is covered is not detected.
+as a tenth of the true ones, and Gaussian noise of 2.5 pixels. Covered targets are not detected.
 
 Each tracker has eight settings. The one of a clip is the best on all other clips (mean of HOTA and IDF1); the table has
 the means over the clips so left out. Coverage is the share of true boxes with a track's box at IoU above .5, false is a
@@ -278,7 +278,7 @@ def overlaps(a, b):
 
 
 def scores(truths, tracks, first=1):
-    """Coverage, false boxes a frame, switches, and what trackeval makes of the rest."""
+    """Coverage, false boxes a frame, switches, and the scores of trackeval."""
     from trackeval.metrics import CLEAR, HOTA, Identity
 
     count, ids = len(truths[0]), {}

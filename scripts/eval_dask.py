@@ -5,7 +5,7 @@
     scripts/eval_dask.py --scheduler tcp://host:8786 --data /data/OTB --out report -- --preset paper
     scripts/eval_dask.py --workers 2 --data OTB --out report -- --preset paper      (a cluster on this machine)
 
-What stands after `--` is handed to `kcf-track eval`. The sequences and the folder of `--out` have to be on a file
+Arguments after `--` are handed to `kcf-track eval`. The sequences and the folder of `--out` have to be on a file
 system that all workers see; the program has to be at the same path (`--binary`). A task whose worker died is run again,
 and so is the whole when this script is started again: what was finished is kept in `<out>.parts/`. The report is the
 same, to the byte, as that of one machine.
@@ -26,14 +26,14 @@ from dask.distributed import Client, LocalCluster, as_completed
 
 
 def run(command):
-    """One sequence on a worker. Exit code 1 means that the report has left it out, which the last report says too."""
+    """Runs one sequence on a worker. Exit code 1 means that the report left the sequence out, as the last report will."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise RuntimeError(f"exit code {done.returncode}: {done.stderr.strip()}")
 
 
 def sequences(folder, depth=3):
-    """The folders of sequences in `folder`, which may be one itself."""
+    """The folders of sequences in `folder`, which may be a sequence itself."""
     marks = ["img", "color", "img1", "groundtruth.txt", "gt/gt.txt"]
     if any((folder / mark).exists() for mark in marks) or any(folder.glob("groundtruth_rect*.txt")):
         yield folder
@@ -55,7 +55,7 @@ def evaluate(client, binary, data, arguments, out, retries):
     for done in as_completed(futures):
         error = done.exception()
         print(f"{futures[done]}: {'done' if error is None else error}", file=sys.stderr)
-    # The folder of the whole evaluation is that of a part, but for its data; the report runs what is missing in it.
+    # The folder of the whole evaluation equals that of a part except for its data; the report runs what is missing.
     out.mkdir(parents=True, exist_ok=True)
     for manifest in sorted(parts.rglob("evaluation.json")):
         # A part whose sequence was left out has no runs.

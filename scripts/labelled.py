@@ -90,8 +90,7 @@ def area_under_roc(pairs):
 
 
 def marked(executable, sequence, path, flags, shift=(0.0, 0.0)):
-    """What the program writes of each frame that has a label, and the label; the first box is moved by `shift` of its
-    size."""
+    """The rows of frames that have a label, with the label; the first box is moved by `shift` of its size."""
     truth = list(labels(path))
     x, y, w, h = truth[0]
     first = ",".join(str(v) for v in (x + shift[0] * w, y + shift[1] * h, w, h))
@@ -103,7 +102,7 @@ def marked(executable, sequence, path, flags, shift=(0.0, 0.0)):
 
 
 def frames(executable, sequence, path, flags, shift=(0.0, 0.0)):
-    """As `marked` without the first frame, and in the place of the label the overlap with it."""
+    """The rows of `marked` without the first frame, with the overlap in place of the label."""
     for frame, label in marked(executable, sequence, path, flags, shift):
         if frame["state"] != "initial":
             yield frame, overlap(frame["bbox"], label)

@@ -3,12 +3,12 @@
 #
 #     scripts/mutants.sh                                        all four rooms: some 5,600, days on two cores
 #     scripts/mutants.sh machines                               one room
-#     scripts/mutants.sh tracker -f src/tracker/guard.rs        one file (-f takes globs, and may stand several times)
+#     scripts/mutants.sh tracker -f src/tracker/verifier.rs     one file (-f takes globs, and may stand several times)
 #     scripts/mutants.sh tracker --shard 2/8                    the third of eight parts
-#     scripts/mutants.sh kernels --list                         what there is to plant, planting nothing
+#     scripts/mutants.sh kernels --list                         a list of the mistakes, planting nothing
 #
-# The rooms are tracker, filters, machines and kernels. Needs cargo-mutants (cargo install cargo-mutants --locked); what
-# else it takes may be added behind the room. target/mutants/ROOM/mutants.out has caught.txt, missed.txt and the log of
+# The rooms are tracker, filters, machines and kernels. Needs cargo-mutants (cargo install cargo-mutants --locked);
+# its other arguments may follow the room. target/mutants/ROOM/mutants.out has caught.txt, missed.txt and the log of
 # each build. Exit code 2: some were missed.
 set -euo pipefail
 cd "$(dirname "$0")/.."

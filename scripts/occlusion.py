@@ -12,7 +12,7 @@ true one by half until then. Prints
 - found: cases with an overlap above .3 and another state than `lost` within 15 frames of the first uncovered one;
 - sure: frames covered for 10 or more that are `tracking` or `recovered`.
 
-Needs OpenCV for Python. On such cases the place of a lost target's box and the rule for hidden targets were chosen.
+Needs OpenCV for Python. On such cases the place of a lost target's box and the rule for covered targets were chosen.
 """
 
 import argparse

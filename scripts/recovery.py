@@ -13,7 +13,7 @@ counts:
 - false: frames in which all of the target is seen and the state is `lost`, in percent; those until it is found again are
   left out.
 
-The frames are this project's own: nothing was chosen on them but what docs/detectors.md says.
+The frames are rendered by this project.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what docs/results.md and the README say, and writes their tables. `scripts/results.sh` makes what it needs.
+"""Measures the tables of docs/results.md and the README, and writes them. `scripts/results.sh` makes its environment.
 
     scripts/results.py --program PROGRAM --data DIR [--data DIR ...] [--model DIR] [--part NAME ...] [--limit N]
 
@@ -28,10 +28,11 @@ from labelled import ROOT, marked, targets
 
 PARTS = ("accuracy", "confidence", "speed", "machines", "latency")
 PRESETS = ("expert", "robust", "fast", "paper")
-# What the README says of each row: the name there, what for, and what it needs.
+# Each row of the README: its name, its purpose, and what it needs.
 ROWS = {
     "robust": ("`robust` (default)", "any target; turns and knows when it is lost", "nothing"),
     "fast": ("`fast`", "several targets, small machines", "nothing"),
+    "crowd": ("`crowd`", "dozens of small targets", "nothing"),
     "expert": ("`expert`", "the best boxes", "a file of 2.6 MB"),
     "paper": ("`paper`", "KCF as published, to study and compare", "nothing"),
     "NanoTrack v3": ("*NanoTrack v3*", "*a network, in ONNX Runtime*", "*a file of 2.6 MB*"),
@@ -255,7 +256,7 @@ def latency_table(found):
 
 
 def readme_table(numbers):
-    """One row a tracker that a newcomer can read."""
+    """A row for each tracker, for newcomers."""
     accuracy, speed = numbers["accuracy"]["found"], numbers["speed"]["found"]
     rows = []
     for name, (label, purpose, needs) in ROWS.items():

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measure what docs/results.md and the README say, and write their tables:
+# Measure the tables of docs/results.md and the README, and write them:
 #
 #     scripts/results.sh --data DIR [--data DIR ...] [--model DIR] [--part accuracy ...] [--limit N] [--dry]
 #

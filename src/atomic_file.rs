@@ -23,7 +23,7 @@ impl AtomicFile {
         Ok(Self { file: BufWriter::new(temporary_beside(&target)?), target })
     }
 
-    /// Path of the place that it will have.
+    /// Path of the finished file.
     #[cfg(feature = "cli")]
     pub(crate) fn target(&self) -> &Path {
         &self.target

@@ -29,7 +29,7 @@ impl CancelToken {
         self.flag.load(Ordering::Relaxed) || self.parent.as_ref().is_some_and(|parent| parent.is_cancelled())
     }
 
-    /// [`Error::Cancelled`] once it is cancelled.
+    /// Returns [`Error::Cancelled`] once the token is cancelled.
     pub(crate) fn check(&self) -> Result<()> {
         if self.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
@@ -63,14 +63,14 @@ pub(crate) struct Scopes(Vec<CancelToken>);
 
 #[cfg(feature = "parallel")]
 impl Scopes {
-    /// Those of this thread.
+    /// The scopes of this thread.
     pub(crate) fn here() -> Self {
         Self(SCOPES.with_borrow(Vec::clone))
     }
 
-    /// Runs `work` in them alone.
+    /// Runs `work` in these scopes alone.
     pub(crate) fn enter<T>(&self, work: impl FnOnce() -> T) -> T {
-        /// Brings those of the thread back, also when `work` panics.
+        /// Restores the thread's own scopes, also when `work` panics.
         struct Former(Vec<CancelToken>);
         impl Drop for Former {
             fn drop(&mut self) {
@@ -102,7 +102,7 @@ pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, 
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// [`Error::Cancelled`] if a token of the [scopes](CancelToken::scope) is set.
+/// Returns [`Error::Cancelled`] if a token of the [scopes](CancelToken::scope) is set.
 pub(crate) fn check() -> Result<()> {
     SCOPES.with_borrow(|scopes| scopes.iter().try_for_each(CancelToken::check))
 }

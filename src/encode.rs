@@ -108,8 +108,8 @@ fn shrunk(frame: &Frame<'_>, factor: usize) -> Option<FrameBuf> {
     FrameBuf::new(pixels, frame.width() / factor, frame.height() / factor, frame.format()).ok()
 }
 
-/// The same of pixels of `N` bytes. A multiplication in the place of each division is many times faster; the means are
-/// exact up to a factor of four, and at most a level too high up to 16.
+/// The means for pixels of `N` bytes. A multiplication in the place of each division is many times faster; the means
+/// are exact up to a factor of four, and at most a level too high up to 16.
 #[cfg(feature = "cli")]
 fn means<const N: usize>(frame: &Frame<'_>, factor: usize) -> Vec<u8> {
     let (width, height, share) =

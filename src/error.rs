@@ -16,7 +16,7 @@ pub enum Error {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A file is not an image that can be read (truncated, renamed, of an unknown format).
@@ -24,7 +24,7 @@ pub enum Error {
     Decode {
         /// The image file.
         path: PathBuf,
-        /// What the decoder said.
+        /// The decoder's message.
         reason: String,
     },
     /// A source cannot be opened or read: a folder without images, a video, a pipe, a program that is missing.
@@ -32,7 +32,7 @@ pub enum Error {
     Sequence {
         /// The folder, file, address or program.
         path: PathBuf,
-        /// What is missing or wrong.
+        /// The missing or wrong part.
         reason: String,
     },
     /// A video or a pipe ends with an error: no frame follows.
@@ -40,15 +40,15 @@ pub enum Error {
     Ended {
         /// The file, address or pipe.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason of the end.
         reason: String,
     },
     /// Bytes of a saved tracker cannot be read, or a tracker cannot be saved.
     #[error("saved {what}: {reason}")]
     Saved {
-        /// What was saved.
+        /// Name of the saved thing.
         what: String,
-        /// What is wrong.
+        /// The reason why the bytes or the tracker are refused.
         reason: String,
     },
     /// A network cannot be used.
@@ -56,7 +56,7 @@ pub enum Error {
     Network {
         /// The model's file or folder.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The defect of the model.
         reason: String,
     },
     /// A line of a ground-truth or result file cannot be read.
@@ -66,7 +66,7 @@ pub enum Error {
         path: PathBuf,
         /// 1-based line.
         line: usize,
-        /// What is wrong with it.
+        /// The defect of the line.
         reason: String,
     },
     /// A parameter is outside its range.
@@ -76,7 +76,7 @@ pub enum Error {
         name: &'static str,
         /// The value that was given.
         value: String,
-        /// What would be right.
+        /// The right values.
         expected: String,
     },
     /// A setting of a tracker is unknown or has a value that it does not accept.
@@ -86,7 +86,7 @@ pub enum Error {
         path: String,
         /// The value that was given.
         value: String,
-        /// What is accepted.
+        /// The accepted values.
         expected: String,
     },
     /// The initial box cannot be tracked.
@@ -94,7 +94,7 @@ pub enum Error {
     Box {
         /// The box that was given.
         bbox: BBox,
-        /// What is wrong with it.
+        /// The defect of the box.
         reason: String,
     },
     /// The memory of a frame does not fit the stated size.
@@ -104,7 +104,7 @@ pub enum Error {
         width: usize,
         /// The stated height, in pixels.
         height: usize,
-        /// What does not fit.
+        /// The part that does not fit.
         reason: String,
     },
     /// A frame has another size than the first one.
@@ -134,13 +134,13 @@ pub enum Error {
     Evaluation {
         /// The sequence, tracker or step.
         what: String,
-        /// What is wrong with it, and what would be right.
+        /// The defect, and the right form.
         reason: String,
     },
     /// A machine cannot learn from this matrix.
     #[error("the Gram matrix {reason}")]
     Gram {
-        /// What is wrong with it, as the rest of a sentence.
+        /// The defect of the matrix, as the rest of a sentence.
         reason: String,
     },
     /// A wait or a fit was cancelled.
@@ -149,7 +149,7 @@ pub enum Error {
     /// Samples, labels or weights are unusable, or there is no result yet.
     #[error("{reason}")]
     Samples {
-        /// What is wrong with them.
+        /// The defect of the samples.
         reason: String,
     },
 }

@@ -175,12 +175,12 @@ impl FfmpegProcess {
     /// Waits for the process after its output has ended.
     ///
     /// # Errors
-    /// Why it failed: cancelled, stalled, or its own message.
+    /// The reason: cancelled, stalled, or its own message.
     pub fn finish(&mut self) -> Result<(), String> {
         // The monitor kills a process that does not exit.
         self.shared.reading.store(u64::MAX, Ordering::Relaxed);
         let status = loop {
-            // The lock is free while it sleeps, for the monitor.
+            // The lock is free during the sleep, for the monitor.
             let exited = lock(&self.shared.child).try_wait();
             match exited {
                 Ok(Some(status)) => break status,

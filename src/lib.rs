@@ -129,7 +129,7 @@ pub mod tracker;
 #[cfg(feature = "cli")]
 mod view;
 
-/// What fuzzing reaches of the program's readers.
+/// Entry points for fuzzing of the program's readers.
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod fuzzed {

@@ -26,13 +26,13 @@ pub struct Model {
     files: [&'static str; 2],
     backbone: Sum,
     head: Sum,
-    /// Of the backbone after [`free_size`].
+    /// Size and checksum of the backbone after [`free_size`].
     free: Sum,
     /// `siamese.toml` with the publisher's values; empty where they are the defaults.
     recipe: &'static str,
 }
 
-/// What a file is known by.
+/// Size and checksum of a file.
 #[derive(Debug)]
 struct Sum {
     bytes: usize,
@@ -96,7 +96,7 @@ impl Model {
         self.backbone.bytes + self.head.bytes
     }
 
-    /// Where its files and their licence are published.
+    /// The address at which its files and their licence are published.
     pub fn source(&self) -> String {
         format!("{PAGES}/models/{} (Apache-2.0: {PAGES}/LICENSE)", self.folder)
     }
@@ -209,7 +209,7 @@ impl Sum {
     }
 }
 
-/// What `curl` gets from an address. It takes proxies from the environment and from its own settings.
+/// Downloads from an address by `curl`, which takes proxies from the environment and from its own settings.
 fn download(address: &str, sum: &Sum) -> Result<Vec<u8>, String> {
     let mut curl = Command::new("curl");
     curl.args(["--fail", "--location", "--globoff", "--silent", "--show-error"]);
@@ -222,7 +222,7 @@ fn download(address: &str, sum: &Sum) -> Result<Vec<u8>, String> {
     let out = curl.stdout.take().ok_or_else(|| io::Error::other("it has no output"));
     let data = sum.read(out).map_err(|error| format!("curl: {error}"))?;
     let ended = curl.wait_with_output().map_err(|error| format!("curl: {error}"))?;
-    // Whoever sends more is stopped, of which curl complains.
+    // A server that sends more is cut off, and curl then reports an error.
     if ended.status.success() || data.len() > sum.bytes {
         return Ok(data);
     }
@@ -242,8 +242,8 @@ fn models() -> Option<PathBuf> {
     set("KCF_TRACK_MODELS").or_else(|| Some(data()?.join("kcf-track").join("models")))
 }
 
-/// Gives a search by networks the folder of the newest installed model where it has none, and that of an installed model
-/// where it has its name.
+/// Completes the model of a search by networks: sets the folder of the newest installed model where there is none, and
+/// replaces the name of an installed model by its folder.
 ///
 /// # Errors
 /// [`Error::Setting`] where that is not installed.
@@ -260,8 +260,8 @@ pub fn fill_in(params: &mut Params) -> Result<()> {
     Ok(())
 }
 
-/// A network whose input and output may have any height and width: the third and fourth dimension get a name in place of
-/// a number, and the sizes of all values in between are left out. `None` for what is no such file.
+/// A network whose input and output may have any height and width: the third and fourth dimension get a name in place
+/// of a number, and the sizes of all values in between are left out. `None` for a file that is no such network.
 ///
 /// In terms of `onnx.proto`: `ModelProto.graph` (7) loses `value_info` (13); of `input` (11) and `output` (12), in `type`
 /// (2), `tensor_type` (1) and `shape` (2), the `dim`s (1) with the index 2 and 3 become `dim_param` (2) "h" and "w".
@@ -386,7 +386,7 @@ mod tests {
             model.install_in(&folder, &from).unwrap();
             assert!(model.is_in(&folder));
             assert_eq!(fs::read(folder.join("siamese.toml")).unwrap(), model.recipe.as_bytes());
-            // A damaged one is replaced.
+            // A damaged file is replaced.
             fs::write(folder.join("head.onnx"), "half").unwrap();
             fs::write(folder.join("other"), "").unwrap();
             assert!(!model.is_in(&folder));

@@ -35,7 +35,7 @@ pub(crate) struct Patient<T> {
 /// Reads a whole file of at most 64 MB.
 ///
 /// # Errors
-/// For a larger one, and when the run is cancelled while a pipe has no writer.
+/// For a larger file, and when the run is cancelled while a pipe has no writer.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take((MAX_MEGABYTES << 20) + 1).read_to_end(&mut bytes)?;
@@ -82,7 +82,7 @@ pub(crate) fn append(path: &Path) -> io::Result<Patient<File>> {
     }
 }
 
-/// Lets a pipe be opened at once. Elsewhere than on Linux one without a writer would be empty then.
+/// Lets a pipe be opened at once. Elsewhere than on Linux a pipe without a writer would then be empty.
 fn without_waiting(options: &mut OpenOptions, path: &Path) {
     #[cfg(target_os = "linux")]
     if crate::media::is_pipe(path) {
@@ -128,7 +128,7 @@ struct Wait {
 }
 
 impl Wait {
-    /// [`Error::Cancelled`] some time after the run was cancelled.
+    /// Returns [`Error::Cancelled`] once the run has been cancelled for [`GRACE`].
     fn check(&mut self) -> io::Result<()> {
         let Err(error) = cancel::check() else { return Ok(()) };
         let since = *self.cancelled.get_or_insert_with(Instant::now);

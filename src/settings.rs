@@ -54,7 +54,7 @@ impl std::fmt::Display for Range {
 pub struct Field<'a> {
     /// The path from the root, its parts separated by dots.
     pub path: &'a str,
-    /// What it means.
+    /// Its meaning.
     pub doc: &'static str,
     /// The numbers that it accepts.
     pub range: Range,

@@ -203,7 +203,7 @@ pub(crate) fn tree_sum<const N: usize>(mut sums: [f32; N]) -> f32 {
     sums[0]
 }
 
-/// As [`tree_sum`], of four arrays, whose last steps are done together.
+/// [`tree_sum`] of four arrays, with the last steps done together.
 #[inline(always)]
 pub(crate) fn tree_sums([a, b, c, d]: &[[f32; 32]; 4]) -> [f32; 4] {
     sums_of_four([fold_to_four(a), fold_to_four(b), fold_to_four(c), fold_to_four(d)])

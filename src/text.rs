@@ -30,7 +30,7 @@ pub fn shown(message: &str) -> String {
     }
 }
 
-/// A text whose control characters but line ends are escaped, and those that turn the direction of reading.
+/// A text whose control characters except line ends, and characters that turn the direction of reading, are escaped.
 pub fn escaped(text: &str) -> String {
     let is_safe = |c: char| !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let each = |c: char| if is_safe(c) || c == '\n' { c.to_string() } else { c.escape_default().to_string() };

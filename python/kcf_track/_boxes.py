@@ -80,7 +80,7 @@ class Boxes(Results):
         return list(self._document["targets"])
 
     def __repr__(self) -> str:
-        """How many there are."""
+        """The numbers of boxes and of targets."""
         several = "" if len(self.targets) == 1 else "s"
         return f"<kcf_track.Boxes: {len(self._document['frames'])} of {len(self.targets)} target{several}>"
 
@@ -95,7 +95,7 @@ def read_boxes(
 ) -> Boxes:
     """Read boxes from JSON of the program, a session of the view, or labels in any format that `--init-file` reads.
 
-    Labels of the program give the boxes that a person gave where these are marked, others all boxes. `source` is what
+    If labels of the program mark boxes that a person gave, only those are read, otherwise all boxes. `source` is what
     the labels are for: with it names of pictures, frames at another rate and shares of the frame's size are understood
     as the command line does, and labels of another clip are refused. Without it, labels that need it are an error;
     `size`, the width and height of the frames, is enough for shares. Where a file has labels of several clips, `clip`

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: Columns of a clip without boxes.
 COLUMNS = ("frame", "id", *"xywh")
 
-#: The JSON document of a clip, and what was warned of.
+#: The JSON document of a clip, and the warnings.
 Answer = tuple[str, "list[str]"]
 
 #: A clip, its targets as in a JSON document (None for those of a truth), and the settings of `track`.
@@ -183,7 +183,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def name_of(job: Job) -> str:
-    """The file of a clip's boxes, by what was asked."""
+    """The name of the file of a clip's boxes, by its job."""
     digest = hashlib.sha256(json.dumps(job, default=repr, sort_keys=True).encode()).hexdigest()
     return f"{Path(job[0]).stem}-{digest[:8]}.json"
 
@@ -249,10 +249,10 @@ def rows_with(clip: str, document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 class Children:
-    """A process for each clip, so that one that crashes takes no other with it."""
+    """A process for each clip, so that a crash ends one clip only."""
 
     def __init__(self) -> None:
-        """No process yet."""
+        """Begin without a process."""
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._ended = False

@@ -213,7 +213,7 @@ class MultiTracker:
         """The ids and the last estimates, by ascending id."""
     @property
     def tracks(self) -> Tracks:
-        """The targets that there are, with `ids`, `xyxy`, `states`, `confidence`, `classes` and
+        """The targets in the last frame, with `ids`, `xyxy`, `states`, `confidence`, `classes` and
         `to_supervision()`.
         """
     @property
@@ -308,9 +308,10 @@ def read_document(
     clip: str | None,
     base: int | None,
 ) -> tuple[str, list[str]]:
-    """The JSON document of a run, or of labels in any format; those of a `source`, of frames with this width and height.
+    """Reads the JSON document of a run, or labels in any format, of a `source`, or of frames with this width and height.
 
-    `clip` names the labels that count, `base` is the number of the first frame. Also what was left out or decided.
+    `clip` names the labels that count, `base` is the number of the first frame. Returns the document as text, and notes
+    on what was left out or decided.
     """
 def save_document(text: str, path: str | PathLike[str], format: str | None) -> None:
     """Writes the document `text` to `path` in a format, by default that of the ending."""

@@ -14,7 +14,7 @@ class Progress:
     """A bar, or a count where the total is unknown. By default it is shown on a terminal only."""
 
     def __init__(self, total: int | None, shown: bool | None, unit: str = "frames") -> None:
-        """With `shown` None it depends on the standard error."""
+        """Show the bar if `shown`; None shows the bar if the standard error is a terminal."""
         try:
             self.shown = sys.stderr.isatty() if shown is None else shown and sys.stderr is not None
         except (AttributeError, ValueError):
@@ -24,11 +24,11 @@ class Progress:
         self.begun = self.last = time.monotonic()
 
     def advance(self) -> None:
-        """One more is done."""
+        """Count one more."""
         self.show(self.done + 1, self.total)
 
     def show(self, done: int, total: int | None) -> None:
-        """So many of so many are done."""
+        """Show how many of how many are done."""
         self.done, self.total = done, total
         now = time.monotonic()
         if self.shown and now - self.last >= PAUSE:
@@ -36,7 +36,7 @@ class Progress:
             self._print("")
 
     def close(self) -> None:
-        """Leave the last line."""
+        """End the line."""
         if self.shown and self.done:
             self._print("\n")
 

@@ -1,4 +1,4 @@
-"""What is tracked: sources of frames, and the boxes that are given in them."""
+"""Sources of frames, and the boxes that are given in them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Targets:
     """The given boxes of each target: the first begins it, each later one corrects it, None ends it."""
 
     def __init__(self, init: Init) -> None:
-        """Take what the user gave."""
+        """Take the boxes that the user gave."""
         #: Whether outputs tell targets apart by their ids.
         self.named = True
         #: The targets of a JSON document.
@@ -71,7 +71,7 @@ class Targets:
         records: list[dict[str, Any]] = []
         outside: list[dict[str, Any]] = []
         for target in self.records:
-            # Of a file, what is given in the run.
+            # Boxes outside of the run are left out.
             given: list[dict[str, Any]] = [
                 {**each, "frame": first if each["frame"] is None else each["frame"]}
                 for each in target["given"]
@@ -107,7 +107,7 @@ class Opened(NamedTuple):
     due: dict[int, dict[int, Box | None]]
     first: int
     last: int | None
-    #: What a JSON document says of it.
+    #: The record of the source in a JSON document.
     record: dict[str, Any]
 
 

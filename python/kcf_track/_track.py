@@ -88,7 +88,8 @@ class Step:
     def to_supervision(self) -> supervision.Detections:  # pyright: ignore
         """The targets that are there as `supervision.Detections`, with their ids as `tracker_id`.
 
-        Classes are numbered in the order of the targets, as in saved files. A given box has the confidence 1. Presets without a calibration have none.
+        Classes are numbered in the order of the targets, as in saved files. A given box has the confidence 1.
+        Presets without a calibration have no confidence.
         """
         rows = ((id, self.boxes[id], estimate, self.classes[id]) for id, estimate in self.estimates.items())
         return supervision_of(rows, self.classes.values())  # pyright: ignore

@@ -41,7 +41,7 @@ class Tracks:
     ids: list[int]
     #: The estimates.
     estimates: list[Estimate]
-    #: What the targets are; `target` where no detection said it.
+    #: The classes of the targets; `target` where no detection has a class.
     classes: list[str]
 
     @classmethod
@@ -138,7 +138,7 @@ def _rows_of_corners(given: Any, boxes: Any) -> list[Row]:
 
 
 def _array(values: Any) -> NDArray[np.float64]:
-    # Of torch, perhaps on another device.
+    # A tensor of torch may be on another device.
     values = values.cpu() if hasattr(values, "cpu") else values
     return np.asarray(values, float)
 

@@ -14,8 +14,9 @@ use crate::pixels::{Order, Pixels, array};
 use crate::source::Source;
 use crate::tracker::order_of;
 
-/// The JSON document of a run, or of labels in any format; those of a ``source``, of frames with this width and height.
-/// ``clip`` names the labels that count, ``base`` is the number of the first frame. Also what was left out or decided.
+/// Reads the JSON document of a run, or labels in any format, of a ``source``, or of frames with this width and height.
+/// ``clip`` names the labels that count, ``base`` is the number of the first frame. Returns the document as text, and
+/// notes on what was left out or decided.
 #[pyfunction]
 pub fn read_document(
     py: Python<'_>,

@@ -89,7 +89,7 @@ pub fn wrong_type(message: String) -> PyErr {
     PyTypeError::new_err(message)
 }
 
-/// What `mutex` guards, without waiting.
+/// Locks `mutex` without waiting.
 ///
 /// # Errors
 /// `StateError` while another thread uses it.

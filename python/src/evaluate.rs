@@ -185,7 +185,7 @@ fn rounded(bbox: BBox) -> (i64, i64, i64, i64) {
     (round(bbox.x), round(bbox.y), round(bbox.w).max(1), round(bbox.h).max(1))
 }
 
-/// The frame as OpenCV has it.
+/// The frame as an array of OpenCV.
 fn bgr<'py>(py: Python<'py>, frame: &Frame<'_>) -> PyResult<Bound<'py, PyAny>> {
     let mut bytes = Vec::with_capacity(frame.width() * frame.height() * 3);
     for y in 0..frame.height() {

@@ -44,7 +44,7 @@ pub struct MultiTracker {
     inner: Mutex<Inner>,
 }
 
-/// What saved targets are called, and what the library does not know of them.
+/// Name of saved targets, and the values that the library does not save.
 const SAVED: &str = "Python targets";
 type Saved = ((String, String, String, usize), DetectionParams, Vec<u8>, usize, bool);
 
@@ -54,7 +54,7 @@ struct Inner {
     position: usize,
     /// Whether detections may come.
     detects: bool,
-    /// What became of the last detections.
+    /// The target of each of the last detections, and why some are refused.
     detected: Vec<Option<usize>>,
     refused: BTreeMap<usize, String>,
     /// The threads and their process: a forked child has none of them.
@@ -293,7 +293,7 @@ impl MultiTracker {
         Ok(())
     }
 
-    /// The targets that there are, with ``ids``, ``xyxy``, ``states``, ``confidence``, ``classes`` and
+    /// The targets in the last frame, with ``ids``, ``xyxy``, ``states``, ``confidence``, ``classes`` and
     /// ``to_supervision()``.
     #[getter]
     fn tracks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -1,4 +1,4 @@
-//! What Python adds to saved trackers.
+//! Saved trackers with the values that Python adds.
 
 use kcf_track::Error;
 use kcf_track::tracker::{opened, sealed};
@@ -15,7 +15,7 @@ pub fn write<'py>(py: Python<'py>, what: &str, value: &impl Serialize) -> PyResu
     Ok(PyBytes::new(py, &sealed(what, &content)))
 }
 
-/// The value of such bytes. Raises FormatError for others.
+/// The value of bytes that [`write`] made. Raises FormatError for others.
 pub fn read<T: DeserializeOwned>(py: Python<'_>, what: &str, bytes: &[u8]) -> PyResult<T> {
     let content = opened(what, bytes).or_raise(py)?;
     postcard::from_bytes(content).map_err(|error| wrong(what, &error)).or_raise(py)

@@ -44,7 +44,7 @@ pub fn change(py: Python<'_>, mut params: Params, keywords: Option<&Bound<'_, Py
             _ => named.push((text(&value, &key)?, key)),
         }
     }
-    // These bring defaults that the others change.
+    // These keywords bring defaults that the others change.
     let first = ["detector", "guard", "feature", "kernel", "scale"];
     named.sort_by_key(|(_, key)| first.iter().position(|name| name == key).unwrap_or(first.len()));
     for (text, key) in &named {
@@ -111,7 +111,7 @@ fn text(value: &Bound<'_, PyAny>, name: &str) -> PyResult<String> {
     if value.is_none() {
         return Ok("none".into());
     }
-    // Python's and NumPy's.
+    // Booleans of Python and of NumPy.
     if let Ok(switch) = value.extract::<bool>() {
         return Ok(switch.to_string());
     }
@@ -124,7 +124,7 @@ fn text(value: &Bound<'_, PyAny>, name: &str) -> PyResult<String> {
     if value.is_instance_of::<PyFloat>() || value.hasattr("__float__")? {
         return Ok(value.extract::<f64>()?.to_string());
     }
-    // The folder of a network.
+    // A path is the folder of a network.
     if value.hasattr("__fspath__")? {
         return Ok(value.extract::<PathBuf>()?.to_string_lossy().into_owned());
     }

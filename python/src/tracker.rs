@@ -73,7 +73,7 @@ impl Tracker {
     }
 }
 
-/// A box as it is asked for.
+/// A box in exact or in whole numbers, as the tracker was asked for.
 #[derive(IntoPyObject)]
 enum Shown {
     #[pyo3(transparent)]
@@ -82,7 +82,7 @@ enum Shown {
     Whole((i64, i64, i64, i64)),
 }
 
-/// What a saved tracker is called, and what the library does not know of it.
+/// Name of a saved tracker, and the values that the library does not save.
 const SAVED: &str = "Python tracker";
 type Saved = (String, String, bool, Vec<u8>, Option<kcf_track::Estimate>);
 

@@ -51,7 +51,7 @@ def test_examples_of_the_documents_run(path, monkeypatch, tmp_path):
     """The Python blocks of a document, in one namespace."""
     if path == "docs/use.md":
         pytest.importorskip("pandas")
-    # Those of docs/use.md are about files of the reader.
+    # The blocks of docs/use.md are about files of the reader.
     monkeypatch.chdir(tmp_path if path == "docs/use.md" else ROOT)
     (tmp_path / "clips.csv").write_text(f"clip,x,y,w,h\n{ROOT / 'assets/demo'},12.8,44.4,38,60\n")
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / path).read_text(), re.MULTILINE | re.DOTALL)

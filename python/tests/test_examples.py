@@ -39,7 +39,7 @@ def test_the_opencv_loop_runs(noise, monkeypatch):
     drawn, cv2 = [], types.SimpleNamespace(FONT_HERSHEY_SIMPLEX=0)
 
     def rectangle(frame, first, second, *_):
-        # As OpenCV's, which refuses fractions.
+        # OpenCV's rectangle refuses fractions.
         assert all(type(number) is int for number in (*first, *second))
         drawn.append((*first, *second))
 

@@ -115,8 +115,8 @@ extern "C" {
 // why. Free it with `kcf_free`.
 struct kcf_tracker *kcf_create(const char *preset);
 
-// Sets what `kcf-track --print-config` lists: a path such as "search.background.padding", and the value as text. It
-// counts from the next `kcf_init` on, which checks that all settings fit each other.
+// Sets what `kcf-track --print-config` lists: a path such as "search.background.padding", and the value as text. The
+// setting counts from the next `kcf_init` on, which checks that all settings fit each other.
 enum kcf_status kcf_set(struct kcf_tracker *tracker, const char *path, const char *value);
 
 // Learns the target at `bbox` in `frame`, in place of an earlier one. The box may reach over the border. `estimate` may be

@@ -195,7 +195,7 @@ fn checked<T>(pointer: *mut T, name: &str) -> Result<*mut T, Failure> {
 /// A pointer that is not null must point to a text that ends with a zero byte and does not change during `'a`.
 unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str, Failure> {
     let pointer = checked(pointer.cast_mut(), name)?;
-    // SAFETY: it is not null, and the caller vouches for the rest.
+    // SAFETY: the pointer is not null, and the caller vouches for the rest.
     unsafe { CStr::from_ptr(pointer) }.to_str().map_err(|_| refused(name, "the text is not UTF-8"))
 }
 
@@ -220,7 +220,7 @@ unsafe fn pixels<'a>(frame: *const Frame, channels: Channels) -> Result<Picture<
     }
     let size =
         packed.map_or(Some((width, height)), |packed| packed.rows(width, height).filter(|_| width > 0 && height > 0));
-    // Of a size that is refused below, no byte is looked at.
+    // No byte is read for a size that is refused below.
     let row = size.and_then(|(width, _)| width.checked_mul(format.bytes())).filter(|row| (1..=stride).contains(row));
     let above = size.and_then(|(_, rows)| rows.checked_sub(1)).and_then(|rows| rows.checked_mul(stride));
     let len =
@@ -233,7 +233,7 @@ unsafe fn pixels<'a>(frame: *const Frame, channels: Channels) -> Result<Picture<
     })
 }
 
-/// The pixels of the caller, or those that were made of them.
+/// The caller's pixels, or pixels that were converted from them.
 enum Picture<'a> {
     View(crate::Frame<'a>),
     Owned(FrameBuf),
@@ -266,8 +266,8 @@ pub unsafe extern "C" fn kcf_create(preset: *const c_char) -> *mut Tracker {
     made
 }
 
-/// Sets what `kcf-track --print-config` lists: a path such as "search.background.padding", and the value as text. It
-/// counts from the next `kcf_init` on, which checks that all settings fit each other.
+/// Sets what `kcf-track --print-config` lists: a path such as "search.background.padding", and the value as text. The
+/// setting counts from the next `kcf_init` on, which checks that all settings fit each other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kcf_set(tracker: *mut Tracker, path: *const c_char, value: *const c_char) -> Status {
     status_of(|| {
@@ -353,7 +353,7 @@ pub unsafe extern "C" fn kcf_free(tracker: *mut *mut Tracker) {
         // SAFETY: as the caller vouches.
         let held = unsafe { &mut *checked(tracker, "tracker")? };
         if !held.is_null() {
-            // SAFETY: it comes from `kcf_create`, and is set to null below, so it is freed once.
+            // SAFETY: the pointer comes from `kcf_create`, and is set to null below, so it is freed once.
             drop(unsafe { Box::from_raw(std::mem::replace(held, ptr::null_mut())) });
         }
         Ok(())

@@ -26,31 +26,31 @@ const MAX_WAITING: usize = 1000;
 /// Maximum number of refusals that are printed per frame; the rest are counted.
 const MAX_REFUSALS: usize = 5;
 
-/// Why a box is not used that is followed by another one.
+/// Refusal of a box that a later box of the same frame replaces.
 const SUPERSEDED: &str = "a later box of this frame counts";
 
 /// The number of a line, and what it says.
 type Line = (u64, Request);
 
-/// What became of a line: a row in the stream of rows.
+/// Answer to a line: a row in the stream of rows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
-    /// The command's word; empty of a line that is none.
+    /// Word of the command; empty for a line that is no command.
     answer: String,
     /// The number of the line.
     line: u64,
-    /// What the line has under this name.
+    /// The line's own `tag`.
     #[serde(skip_serializing_if = "Value::is_null")]
     tag: Value,
-    /// The frame in which it takes effect.
+    /// The frame in which the command takes effect.
     index: usize,
     accepted: bool,
-    /// The target; of detections one for each box, null for a box that is not used.
+    /// The target; for detections one for each box, null for a box that is not used.
     ids: Vec<Option<usize>>,
-    /// Why it is refused.
+    /// Why the command is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// What speaks against a box that is used.
+    /// Doubt about a box that is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
     /// Boxes that are refused, by their places from 0, and why.
@@ -71,7 +71,7 @@ impl Answer {
     }
 }
 
-/// Where commands come from.
+/// Reader of commands.
 pub type Input = Box<dyn BufRead + Send>;
 
 /// Opens `path`, or the standard input for `-`.
@@ -94,11 +94,11 @@ pub struct Control {
     lines: Receiver<Line>,
     /// A copy follows each new target.
     tracker: Tracker,
-    /// Commands about what the targets see in this frame.
+    /// Commands that apply once the targets have seen this frame: detections and adjustments.
     later: Vec<Line>,
-    /// What became of the lines since it was told.
+    /// Answers that were not taken yet.
     answers: Vec<Answer>,
-    /// Boxes that were tried in this frame, which takes time.
+    /// Number of boxes tried in this frame, which is limited because each takes time.
     tries: usize,
 }
 
@@ -213,7 +213,7 @@ impl Control {
     fn learn(&mut self, session: &mut Session<Tracker>, id: usize, item: &Item, bbox: BBox) -> Result<usize, String> {
         self.tries += 1;
         if self.tries > MAX_TARGETS {
-            return Err(format!("{MAX_TARGETS} boxes were tried in this frame: give it to the next one"));
+            return Err(format!("{MAX_TARGETS} boxes were tried in this frame: give the box in the next frame"));
         }
         let frame = item.frame.as_ref().map_err(ToString::to_string)?;
         let learned = session.learn(id, self.tracker.clone(), item.position, frame, bbox);
@@ -248,7 +248,7 @@ impl Control {
     }
 }
 
-/// What of these answers is said to a person.
+/// Warnings for a person about these answers.
 pub fn warnings(answers: &[Answer]) -> Vec<String> {
     let refused = |answer: &Answer| {
         let reason = answer.reason.as_ref().filter(|reason| *reason != SUPERSEDED).or(answer.warning.as_ref())?;
@@ -305,7 +305,7 @@ mod tests {
     use crate::frame::{FrameBuf, PixelFormat};
     use crate::tracker::Params;
 
-    /// What is refused of these commands, before a frame that is uniform on the right.
+    /// Refusals of these commands, before a frame that is uniform on the right.
     fn refused(session: &mut Session<Tracker>, targets: &mut Vec<TargetRecord>, commands: &[String]) -> Vec<String> {
         let pixels = (0..160 * 80).map(|i| if i % 160 < 80 { (i * 7919 % 251) as u8 } else { 128 }).collect();
         let frame = FrameBuf::new(pixels, 160, 80, PixelFormat::Gray8).unwrap();

@@ -20,14 +20,14 @@ const MAX_FILES: usize = 1_000_000;
 /// Detections by frame. A frame with an empty list was looked at, a frame without one was not.
 type ByFrame = BTreeMap<usize, Vec<Detection>>;
 
-/// The frames whose detections come in a frame, with these.
+/// Detections by the frame in which they arrive, each list with its own frame.
 pub type Detections = BTreeMap<usize, Vec<(usize, Vec<Detection>)>>;
 
 /// A line of JSON: all boxes of a frame, as in a command, or one.
 #[derive(Deserialize)]
 struct Line {
     frame: usize,
-    /// The frame in which they come; their own if it is missing.
+    /// The frame in which the boxes arrive; by default their own.
     comes: Option<usize>,
     boxes: Option<Vec<Detection>>,
     #[serde(flatten)]
@@ -93,7 +93,7 @@ fn json_lines(text: &str) -> Result<Detections, String> {
         let boxes = match boxes {
             Some(boxes) => boxes,
             None => {
-                // The words of a command.
+                // Fields that any command may have.
                 if let Some(rest) = rest.as_object_mut() {
                     rest.retain(|name, _| !["do", "tag", "version"].contains(&&**name));
                 }
@@ -201,7 +201,7 @@ fn yolo(folder: &Path, info: &Info) -> Result<ByFrame, String> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let numbered = || ending_number(&stem).and_then(|number| usize::try_from(number).ok());
         let frame = if info.images.is_empty() { numbered() } else { stems.get(&stem).copied() };
-        let frame = frame.ok_or_else(|| format!("{name}: it is named by no frame of {}", info.name))?;
+        let frame = frame.ok_or_else(|| format!("{name}: no frame of {} has this name", info.name))?;
         let boxes = found.entry(frame).or_default();
         for line in text_of(&path).map_err(|reason| format!("{name}: {reason}"))?.lines() {
             let wrong = || format!("{name}: `{line:.60}` is not class x y w h, or class x y w h score");

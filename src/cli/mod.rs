@@ -111,7 +111,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             if arguments.windows(3).any(|words| words[0] == "--init" && words[1..].iter().all(is_number)) {
                 eprintln!("tip: a box is one word: --init 10,20,30,40");
             }
-            // What a shell has made of `*.jpg`.
+            // A shell has expanded `*.jpg` to several files.
             let is_image = |word: &OsString| crate::media::is_image(Path::new(word)) && Path::new(word).is_file();
             if error.use_stderr() && arguments[1..].windows(2).any(|words| words.iter().all(is_image)) {
                 eprintln!("tip: give the folder that holds the images");
@@ -145,7 +145,7 @@ fn setting_tip(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     settings::tip(flag.strip_prefix("--")?, preset)
 }
 
-/// What a report of a problem needs to say of the program.
+/// The facts about the program that a problem report needs.
 fn long_version() -> String {
     use std::env::consts::{ARCH, OS};
     let optional = [("capi", cfg!(feature = "capi")), ("neural", cfg!(feature = "neural"))];

@@ -1,4 +1,4 @@
-//! Where results go: flags, checked together and opened before anything is tracked.
+//! Flags of outputs, checked together; all outputs are opened before anything is tracked.
 
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ pub struct OutputArgs {
     /// The pictures that COCO and YOLO name; for YOLO the folder DIR/images
     #[arg(long, value_name = "DIR")]
     frames: Option<Destination>,
-    /// Pixels by which frames may differ that CVAT and Label Studio interpolate; 0 writes all [default: 1]
+    /// Pixels by which interpolated frames of CVAT and Label Studio may differ; 0 writes all frames [default: 1]
     #[arg(long, hide_short_help = true, value_name = "PX", default_value_t = TOLERANCE, value_parser = tolerance)]
     #[arg(hide_default_value = true)]
     tolerance: f64,
@@ -66,11 +66,11 @@ pub struct OutputArgs {
     /// What the overlay shows: full (boxes, trails, captions), box or none
     #[arg(long, value_name = "STYLE", default_value = "full", hide_possible_values = true, hide_default_value = true)]
     style: Style,
-    /// Blur the target in the overlay; --blur=rest all but the target
+    /// Blur the target in the overlay; --blur=rest blurs all but the target
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "target")]
     #[arg(hide_possible_values = true)]
     blur: Option<Hidden>,
-    /// Make a mosaic of the target in the overlay; --pixelate=rest of all but the target
+    /// Pixelate the target in the overlay; --pixelate=rest pixelates all but the target
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "target")]
     #[arg(hide_short_help = true, hide_possible_values = true, conflicts_with = "blur")]
     pixelate: Option<Hidden>,
@@ -117,7 +117,7 @@ const GIF_BYTES: u64 = 20_000_000;
 /// All outputs of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
-    /// Each with its flag.
+    /// Each output with its flag.
     all: Vec<(&'static str, Form, Destination)>,
     overlay: OverlayOptions,
     tolerance: f64,
@@ -203,7 +203,7 @@ impl Outputs {
         self.all.iter().any(|(_, known, _)| *known == form)
     }
 
-    /// Whether one of them is the standard output.
+    /// Whether one of the outputs is the standard output.
     pub fn uses_stdout(&self) -> bool {
         self.all.iter().any(|(_, _, to)| to.is_stdout())
     }
@@ -245,7 +245,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Opens all of them.
+    /// Opens all outputs.
     ///
     /// # Errors
     /// Two outputs at one place, and one that cannot be written.

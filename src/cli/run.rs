@@ -1,4 +1,4 @@
-//! One run, from its first frame to its files, and what is said of it: progress, warnings and a summary.
+//! One run, from its first frame to its files, with its progress, warnings and summary.
 //!
 //! Progress is a bar on a terminal, nothing elsewhere. All of it goes to standard error.
 
@@ -27,7 +27,7 @@ use crate::tracker::{Evidence, Tracker, check_start};
 /// How often the bar is drawn while frames are decoded on the way to the first.
 const TICK: Duration = Duration::from_millis(200);
 
-/// The arguments of a run, and what was made of them.
+/// The inputs of a run, made from its arguments.
 #[derive(Debug)]
 pub struct RunConfig<'a> {
     pub args: &'a TrackArgs,
@@ -210,28 +210,28 @@ impl RunConfig<'_> {
             Cause::Target { error, .. } if first && self.last_given.is_some() => {
                 Failure::usage(format!("--init: {error}"))
             }
-            // Nothing follows, unless ffmpeg can go on with a file, whose sound it reads too.
+            // No frame follows these errors, unless ffmpeg can go on with a file, whose sound it reads too.
             Cause::Frame(Error::Cancelled) => Failure::Interrupted,
             Cause::Frame(Error::Ended { .. }) if self.args.skip_bad_frames || self.source.info().sound.is_none() => {
                 Failure::Failed(message)
             }
             Cause::Frame(_) if !first && self.args.skip_bad_frames => {
-                Failure::failed(format!("{message}; a box is given in it: give that of another frame"))
+                Failure::failed(format!("{message}; a box is given in this frame: give it in another one"))
             }
             Cause::Frame(_) if !first => Failure::failed(format!("{message}; --skip-bad-frames goes on without it")),
             // A recording that begins between two keyframes.
             Cause::Frame(Error::Ended { .. }) => {
-                Failure::failed(format!("{message}; --skip-bad-frames begins with the first that can be read"))
+                Failure::failed(format!("{message}; --skip-bad-frames begins with the first frame that can be read"))
             }
             Cause::Frame(_) | Cause::Target { .. } => Failure::Failed(message),
         }
     }
 }
 
-/// Skipped frames that are named.
+/// Maximum number of skipped frames and detections that warnings name.
 const MAX_SKIPPED: usize = 10;
 
-/// Writes what the session finds.
+/// Writes the steps of the session.
 struct Writer<'a, 'w> {
     journal: Journal<'a>,
     smoothing: Option<Smoothing>,
@@ -249,7 +249,7 @@ struct Writer<'a, 'w> {
 }
 
 impl Writer<'_, '_> {
-    /// Checks the boxes of later frames in the first frame: a wrong one is an error now, not after hours.
+    /// Checks the boxes of later frames in the first frame: a wrong box is an error now, not after hours.
     fn check_targets(&mut self, item: &Item) -> Result<(), Error> {
         let Ok(frame) = &item.frame else { return Ok(()) };
         let size = frame.as_frame().size();
@@ -285,7 +285,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// Takes down the targets that detections have begun and ended.
+    /// Records the targets that detections have begun and ended.
     fn note_targets(&mut self, session: &mut Session<Tracker>, position: usize) {
         let ended = session.take_ended();
         let targets = self.journal.targets();
@@ -473,7 +473,7 @@ impl Progress {
         self.bar.enable_steady_tick(TICK);
     }
 
-    /// One more frame is done; `evidence` is that of its box.
+    /// Counts a frame; `evidence` is that of its box.
     pub fn frame(&mut self, evidence: Option<&Evidence>) {
         // The response to the training frame says nothing about tracking.
         if let Some(evidence) = evidence.filter(|_| !self.bar.is_hidden() && self.bar.position() > 0) {
@@ -492,13 +492,13 @@ impl Progress {
         }
     }
 
-    /// Warns of something that is left out; after the first few it is counted alone.
+    /// Warns of a skipped frame or detection; after the first few they are only counted.
     fn skipped(&self, count: &mut usize, message: &str) {
         *count += 1;
         match *count {
             ..=MAX_SKIPPED => self.warn(message),
             _ if *count == MAX_SKIPPED + 1 => {
-                self.warn("what is left out further is not named; the state of a skipped frame is `missing`");
+                self.warn("further ones are not named; the state of a skipped frame is `missing`");
             }
             _ => {}
         }

@@ -12,7 +12,7 @@ use crate::run::DetectionParams;
 use crate::settings::{Field, Setting};
 use crate::{Params, models};
 
-/// How the paths of settings of detections begin, and their table, the last of a file.
+/// Prefix of the paths of detection settings, and their table, the last of a file.
 const DETECTIONS: &str = "detections.";
 const DETECTIONS_TABLE: &str = "\n[detections]\n";
 
@@ -51,7 +51,7 @@ fn names(names: impl Iterator<Item = &'static str>) -> PossibleValuesParser {
 pub fn pair(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
     let parts = parts.filter(|(name, value)| !name.is_empty() && !value.is_empty());
-    parts.map(|(name, value)| (name.into(), value.into())).ok_or_else(|| "two parts with = between them".into())
+    parts.map(|(name, value)| (name.into(), value.into())).ok_or_else(|| "expected NAME=VALUE".into())
 }
 
 /// The parser of `--preset`.
@@ -86,7 +86,7 @@ fn meant(params: &Params, name: &str, shown: impl Fn(&str) -> String) -> Option<
     }
 }
 
-/// How a setting of `preset` or of the paper is given that somebody took for the flag `name`.
+/// The flags for a setting of `preset` or of the paper that a user took for the flag `name`.
 pub fn tip(name: &str, preset: &str) -> Option<String> {
     let params = Params::preset(preset).unwrap_or_default();
     meant(&params, name, |path| format!("--set {path}=VALUE"))
@@ -125,7 +125,7 @@ impl SettingsArgs {
         self.resolve_with(preset, &[])
     }
 
-    /// The same with more `settings`, paths and values, which count most.
+    /// Resolves as [`SettingsArgs::resolve`], with more `settings`, paths and values, which count most.
     ///
     /// # Errors
     /// As [`SettingsArgs::resolve`].

@@ -19,7 +19,8 @@ use crate::tracker;
 /// Tolerance of `--start` and `--end` in seconds, since users write times with few digits.
 const NEAR: f64 = 1e-3;
 
-/// The source that a user names, and warnings besides its own. `needs_truth` says that the truth gives the first box.
+/// Opens the source that a user names, and adds warnings to its own. `needs_truth` says that the truth gives the first
+/// box.
 ///
 /// # Errors
 /// Wrong usage for a missing source, a failure for one that cannot be read.
@@ -59,7 +60,7 @@ pub fn open(
 /// A frame by its number, or by the time at which it is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Position {
-    /// From 1.
+    /// Number of the frame, from 1.
     Frame(usize),
     /// Seconds from the first frame.
     Time(f64),
@@ -131,7 +132,7 @@ pub struct RangeArgs {
     pub end: Option<Position>,
 }
 
-/// The frames from `--start` to `--end`. Without a start it is `first`; without that, the source's own.
+/// The frames from `--start` to `--end`. Without `--start` the span begins at `first`, else at the source's own start.
 ///
 /// # Errors
 /// Wrong usage for times of a source whose frames have none, and for frames that do not exist.

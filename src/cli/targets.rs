@@ -30,14 +30,14 @@ pub struct TargetArgs {
     /// Given boxes: lines id,frame,x,y,w,h, or labels of any format
     ///
     /// Labels are what --json, --jsonl, --mot, --coco, --cvat, --label-studio and --yolo write. The
-    /// first box of an id begins a target, each later one corrects it. A line may go on with class,name. Of labels that
-    /// mark given boxes only these are taken, of others all.
+    /// first box of an id begins a target, each later one corrects it. A line may go on with class,name. If
+    /// labels mark given boxes, only these are taken, else all boxes.
     #[arg(long, value_name = "FILE")]
     pub init_file: Option<PathBuf>,
     /// Clip, task or folder whose labels --init-file reads, where it has several
     #[arg(long, hide_short_help = true, value_name = "NAME", requires = "init_file")]
     labels_clip: Option<String>,
-    /// Number of the first frame in the labels of --init-file, where they do not tell: 0 or 1
+    /// Number of the first frame in the labels of --init-file, if the labels do not tell: 0 or 1
     #[arg(long, hide_short_help = true, value_name = "0|1", requires = "init_file")]
     #[arg(value_parser = clap::value_parser!(u8).range(0..=1))]
     labels_base: Option<u8>,
@@ -110,7 +110,7 @@ impl TargetArgs {
     }
 }
 
-/// What four numbers say of a box, in 0-based pixels.
+/// Meaning of the four numbers of a box, in 0-based pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BoxFormat {
     /// Left, top, width, height
@@ -137,9 +137,9 @@ impl BoxFormat {
 /// A box and its frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GivenBox {
-    /// From 1; `None` for the first frame of the run.
+    /// Number of the frame, from 1; `None` for the first frame of the run.
     pub frame: Option<usize>,
-    /// As they were given.
+    /// The numbers as they were given.
     pub numbers: [f64; 4],
 }
 
@@ -180,15 +180,15 @@ fn parse_numbers(text: &str) -> Result<[f64; 4], String> {
 /// All targets of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Targets {
-    /// The frame 0 is the first of the run. Those of `--init` come first.
+    /// The targets, those of `--init` first. Frame 0 is the first of the run.
     wanted: Vec<TargetRecord>,
-    /// How many are of `--init`.
+    /// Number of targets of `--init`.
     typed: usize,
-    /// Whether outputs tell them apart by their ids.
+    /// Whether outputs tell targets apart by their ids.
     pub named: bool,
-    /// What was left out or decided, and why boxes may be of another source or format.
+    /// Notes on what was left out or decided, and on a name or format that does not match.
     pub warnings: Vec<String>,
-    /// The settings of their document; null without one.
+    /// The settings in the document of the targets; null without one.
     pub parameters: Value,
 }
 
@@ -213,7 +213,7 @@ impl Targets {
         self.wanted.is_empty()
     }
 
-    /// The first frame that any of them needs; `None` for the first of the run.
+    /// The first frame that any target needs; `None` for the first of the run.
     pub fn first(&self) -> Option<usize> {
         self.wanted.iter().map(TargetRecord::start).min().filter(|&first| first > 0)
     }
@@ -223,14 +223,14 @@ impl Targets {
         self.wanted.iter().flat_map(TargetRecord::boxes).map(|(frame, _)| frame).max()
     }
 
-    /// The ids of those that a run of `targets` leaves out.
+    /// Ids of the given targets that are not among `targets`.
     pub fn left_out(&self, targets: &[TargetRecord]) -> Vec<u32> {
         let ids = self.wanted.iter().map(|target| target.id);
         ids.filter(|id| targets.iter().all(|target| target.id != *id)).collect()
     }
 
-    /// The targets of a run of `span`, with what is given in it; without any, the target of the truth. Those of a file that
-    /// are given no box in it are left out.
+    /// The targets of a run of `span`, with the boxes given in it; without any target, the one of the truth. A target
+    /// of a file without a box in the span is left out.
     ///
     /// # Errors
     /// Wrong usage for a target of `--init` that begins outside `span`, where none is left, and where there is no truth,

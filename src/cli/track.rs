@@ -68,7 +68,7 @@ pub struct TrackArgs {
     /// Take the newest frame of a camera or a pipe, and leave out others
     #[arg(long, conflicts_with = "pick")]
     pub latest: bool,
-    /// JSON lines that add, give, drop targets and quit: - for the standard input, or a pipe
+    /// JSON lines that add, correct and end targets: - for the standard input, or a pipe
     #[arg(long, hide_short_help = true, value_name = "FILE|-", conflicts_with = "pick")]
     pub commands: Option<PathBuf>,
     /// Boxes of a detector: MOT det.txt, COCO results, JSON lines, a folder of YOLO texts
@@ -111,7 +111,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     if args.commands.as_deref() == Some(Path::new("-")) && path == Path::new("-") {
         return Err(Failure::usage("--commands -: the frames come from the standard input; name a pipe"));
     }
-    // Before the frames, or a program that opens the pipe for its commands would wait, and send none.
+    // Commands are opened before the frames: a program that opens this pipe first would otherwise wait and send none.
     let control = args.commands.as_deref().map(control::open).transpose()?;
     let cancel = watch_signals();
     cancel.scope(|| follow(args, path, control, (resolved, detection_params), &cancel))
@@ -146,19 +146,17 @@ fn follow(
     let tracker = Tracker::new(resolved.params.clone())?;
     let span = source::span(source.as_ref(), args.range, wanted.first(), cancel).map_err(interrupted)?;
     if args.latest && (!info.live || wanted.first().is_some_and(|first| first != span.first)) {
-        let what = if info.live {
-            "a target begins in the first frame or by a command"
-        } else {
-            "it is for cameras, addresses and pipes"
-        };
-        return Err(Failure::usage(format!("--latest: {what}")));
+        return Err(Failure::usage(match info.live {
+            true => "--latest needs a target in the first frame, or --commands",
+            false => "--latest is for cameras, addresses and pipes: leave it out",
+        }));
     }
     if (args.both_sides || args.smooth && !args.latest) && args.output.shows_response() {
-        let what = "--response and --inset: boxes of --smooth and --both-sides have no response; leave these out";
+        let what = "boxes of --smooth and --both-sides have no response: leave out --response and --inset";
         return Err(Failure::usage(what));
     }
     if args.both_sides && info.live {
-        return Err(Failure::usage("--both-sides: it is for files, whose frames can be read again"));
+        return Err(Failure::usage("--both-sides is for files, whose frames can be read again: leave it out"));
     }
     // A truth begins no target beside those of a detector.
     let has_truth = args.detections.is_none() && info.true_box(span.first).is_some();

@@ -132,8 +132,8 @@ fn clips(folder: &Path) -> Vec<PathBuf> {
     clips
 }
 
-/// Reads the session of a source, and whether its boxes are left out: its settings are taken unless flags give others, by
-/// which all is tracked anew.
+/// Reads the session of a source. Its settings count unless flags give others: then its boxes are left out and tracked
+/// anew, which the flag in the result says.
 fn read_session(
     args: &ViewArgs,
     path: &Path,
@@ -157,18 +157,18 @@ fn read_session(
     Ok((session, is_anew))
 }
 
-/// Where a source is served.
+/// Address and context of a served source.
 #[derive(Default)]
 struct Place {
     /// The place among several clips, from 1, and their number.
     clip: Option<(usize, usize)>,
-    /// That of the clip before.
+    /// The address of the clip before.
     address: Option<Address>,
-    /// What went wrong with the clips before, for the next page.
+    /// Errors of the clips before, for the next page.
     said: Vec<String>,
-    /// What was left of each clip, and when its session was written then.
+    /// The work of each clip that was shown, and when its session was written then.
     work: BTreeMap<PathBuf, (Work, Option<SystemTime>)>,
-    /// What is done of each clip.
+    /// Progress of each clip.
     clips: Vec<(PathBuf, Overview)>,
 }
 
@@ -181,7 +181,7 @@ fn name_of(clip: &Path) -> String {
     clip.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What is done of a clip by its session; nothing of one that cannot be read, which says so once it is opened.
+/// Progress of a clip by its session; none of a session that cannot be read, which is reported once the clip is opened.
 fn overview(clip: &Path, session: Option<&Path>) -> Overview {
     let read = session.filter(|path| path.exists()).and_then(|path| Document::read(path).ok());
     let name = name_of(clip);
@@ -237,7 +237,7 @@ fn serve(
         let _ = writeln!(err, "warning: {}", escaped(warning));
     }
     let left = session.as_ref().filter(|(_, is_anew)| !is_anew).and_then(|(session, _)| session.position);
-    // Unless another program has written the session meanwhile.
+    // Kept work is used unless another program has written the session meanwhile.
     let work = place.work.remove(given).filter(|(_, time)| *time == session_path.and_then(written));
     let known_end = session.as_ref().and_then(|(session, _)| session.known_end());
     let (targets, frames, named) = match session {
@@ -299,8 +299,8 @@ fn serve(
     if cancel.is_cancelled() { Err(Failure::Interrupted) } else { Ok(next) }
 }
 
-/// Shows the first frame of `span` on a page, at `port` if it is given, until a box is drawn on it, and returns the box. For a source that gives
-/// each frame once it also returns the frame and the frames after it.
+/// Shows the first frame of `span` on a page, at `port` if it is given, until a box is drawn on it, and returns the
+/// box. For a source that gives each frame once it also returns the frame and the frames after it.
 ///
 /// # Errors
 /// A source without frames, a page that cannot be served, and a cancelled wait.

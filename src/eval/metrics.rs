@@ -29,7 +29,7 @@ pub(super) const SUCCESS_THRESHOLDS: usize = 21;
 /// Number of centre error thresholds: 0, 1, …, 50 px; and of the normalised ones, 0, 0.01, …, 0.5.
 pub(super) const PRECISION_THRESHOLDS: usize = 51;
 
-/// Stands for a box that is missing.
+/// A box that is missing.
 pub(super) const NO_BOX: BBox = BBox { x: f64::NAN, y: f64::NAN, w: f64::NAN, h: f64::NAN };
 
 /// The toolkit whose rules a score follows.
@@ -58,7 +58,7 @@ pub(super) struct FrameErrors {
     pub overlap: Vec<f64>,
     /// Distance of the centres in pixels; −1 where no label counts.
     pub center: Vec<f64>,
-    /// The same, each axis divided by the label's size.
+    /// Distance of the centres, each axis divided by the label's size.
     pub normalized: Vec<f64>,
     /// Whether the frame has a label that counts.
     pub labelled: Vec<bool>,
@@ -370,7 +370,7 @@ mod tests {
         for lost in [2, 3, 5] {
             boxes[lost] = BBox::new(800.0, 800.0, 9.0, 9.0);
         }
-        // Hardly there is there.
+        // A box that barely overlaps the label ends a failure.
         boxes[4] = boxes[4].translated(38.0, 0.0);
         assert_eq!(score(&truth, &boxes, Toolkit::Otb).unwrap().failures, 2);
     }

@@ -79,7 +79,7 @@ pub struct Evaluation {
     pub results: Vec<ResultFiles>,
     /// The tracker that all others are compared with: by default the best of the runners, else the best of all.
     pub baseline: Option<String>,
-    /// Where runs start.
+    /// The protocol, by which runs start.
     pub protocol: Protocol,
     /// The rules of the scores.
     pub toolkit: Toolkit,
@@ -123,7 +123,7 @@ pub struct Evaluated {
 /// The runs of a tracker on a sequence, or why there are none.
 type Runs = Result<Vec<Trace>, String>;
 
-/// The first name that was there before.
+/// The first name that occurs twice.
 pub(crate) fn repeated<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut seen = BTreeSet::new();
     names.find(|name| !seen.insert(*name))
@@ -343,7 +343,8 @@ impl Evaluation {
     }
 }
 
-/// Scores the pooled runs of one tracker on one sequence (OTB joins the errors of all runs), and judges what it says.
+/// Scores the pooled runs of one tracker on one sequence (OTB joins the errors of all runs), and judges its states and
+/// confidences.
 fn pooled_score(
     sequence: &LabelledSequence,
     runs: &[Trace],
@@ -371,7 +372,7 @@ fn rate_of(runs: &[Trace]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    //! Evaluations of trackers that drift: runs, their storage, and what becomes of broken input.
+    //! Evaluations of trackers that drift: runs, their storage, and broken input.
 
     use std::fs;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -579,7 +580,7 @@ mod tests {
             }
         };
         assert!(matches!(evaluation.run(out.path(), 1, &cancel, &watch), Err(Error::Cancelled)));
-        // Of the longest sequence, which is the first.
+        // The first run, of the longest sequence, is stored.
         assert_eq!(run(&evaluation, out.path(), 1).0, 2 * (9 + 25 + 6) - 25);
     }
 

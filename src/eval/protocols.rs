@@ -1,4 +1,4 @@
-//! Where the runs of one sequence start: one-pass, temporal and spatial robustness evaluation (Wu, Lim & Yang, CVPR
+//! Starts of the runs of one sequence: one-pass, temporal and spatial robustness evaluation (Wu, Lim & Yang, CVPR
 //! 2013).
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ const TRE_SEGMENTS: usize = 20;
 /// Minimum frames from the last start to the end, its own included.
 const TRE_MIN_FRAMES: usize = 20;
 
-/// How often, and from where, a tracker runs over a sequence.
+/// Number and starts of a tracker's runs over a sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
@@ -244,7 +244,7 @@ mod tests {
         let starts = Protocol::Sre.starts(&labels, 40, 30).unwrap();
         assert!(starts.iter().all(|s| s.init.x >= 0.0 && s.init.y >= 0.0));
         assert!(starts.iter().all(|s| s.init.x + s.init.w <= 40.0 && s.init.y + s.init.h <= 30.0));
-        // To its last column.
+        // One box reaches to the last column of the image.
         assert!(starts.iter().any(|s| s.init == BBox::new(5.0, 0.0, 35.0, 30.0)), "{starts:?}");
     }
 

@@ -1,4 +1,4 @@
-//! What a tracker says about its boxes, its state and its confidence, against what the labels say.
+//! States and confidences of a tracker, judged by the labels.
 //!
 //! Frames are pooled: a sequence without misses has no share of its misses. The given box and frames without a label do
 //! not count. A frame is a hit when the overlap is above 0.5.
@@ -15,11 +15,11 @@ use crate::tracker::State;
 /// Number of equal bins of the confidence (Guo et al., ICML 2017, use 15 on far more samples).
 const BINS: usize = 10;
 
-/// The states that are scored; a frame that cannot be read has no score, and the given box no doubt.
+/// The states that are scored; a frame that cannot be read has no score, and a given box needs none.
 pub(super) const STATES: [State; 5] =
     [State::Tracking, State::Recovered, State::Uncertain, State::Occluded, State::Lost];
 
-/// One frame: whether it is a hit, and what the tracker says about it.
+/// One frame: whether it is a hit, and the tracker's state and confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Judgement {
     pub hit: bool,

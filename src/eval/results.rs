@@ -73,7 +73,7 @@ impl ResultFiles {
         Ok(Self { name: name.to_owned(), allow_short: false, folder: folder.to_path_buf(), files })
     }
 
-    /// The same files; those with fewer rows than frames are scored if `allow` says so.
+    /// Sets whether files with fewer rows than frames are scored.
     pub fn allowing_short(self, allow: bool) -> Self {
         Self { allow_short: allow, ..self }
     }

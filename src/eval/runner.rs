@@ -33,7 +33,7 @@ pub trait Runner: Send + Sync {
     /// When the parameters are invalid.
     fn begin(&self) -> Result<Box<dyn Follower>>;
 
-    /// Whether the states of its estimates mean something, so that they are scored.
+    /// Whether its estimates have states that are scored.
     fn has_states(&self) -> bool {
         true
     }
@@ -97,7 +97,7 @@ impl Preset {
         Ok(Self { name: name + &parts.concat(), preset: preset.to_owned(), params })
     }
 
-    /// The same tracker by another name.
+    /// Renames the tracker.
     pub fn renamed(self, name: &str) -> Self {
         Self { name: name.into(), ..self }
     }
@@ -139,7 +139,7 @@ impl Runner for Preset {
 /// The boxes of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Trace {
-    /// Where the run starts.
+    /// The start of the run.
     pub start: Start,
     /// One box per frame, 0-based; the first is the initial one.
     pub boxes: Vec<BBox>,
@@ -203,7 +203,7 @@ pub(super) fn run_sequence(
     }
 }
 
-/// All that determines the runs of a tracker on a sequence. Stored runs are used only if it is the same.
+/// All that determines the runs of a tracker on a sequence. Stored runs are used only if their key is the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct RunKey {
     version: String,

@@ -90,7 +90,7 @@ pub struct SequenceFacts {
     pub attributes: Vec<String>,
 }
 
-/// Where a tracker's boxes come from.
+/// Origin of a tracker's boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -105,7 +105,7 @@ pub enum Origin {
 pub struct TrackerReport {
     /// Its name.
     pub name: String,
-    /// Where its boxes come from.
+    /// Origin of its boxes.
     pub origin: Origin,
     /// Its parameters; null for result files.
     pub parameters: Value,
@@ -119,9 +119,10 @@ pub struct TrackerReport {
     pub common: Option<Aggregate>,
     /// The mean rank by AUC over [`Report::common`], 1 for the best; ties share their mean.
     pub mean_rank: Option<f64>,
-    /// What its states and confidence are worth over the frames of all its sequences; `None` for a tracker without.
+    /// Reliability of its states and confidence over the frames of all its sequences; `None` for a tracker without
+    /// states.
     pub reliability: Option<Reliability>,
-    /// The same for each sequence.
+    /// Reliability by sequence.
     pub reliability_by_sequence: BTreeMap<String, Reliability>,
 }
 
@@ -144,7 +145,7 @@ pub struct Aggregate {
 pub struct Difference {
     /// The tracker with the higher AUC overall.
     pub better: String,
-    /// The other one.
+    /// The tracker with the lower AUC overall.
     pub worse: String,
     /// Sequences that both have.
     pub sequences: usize,
@@ -171,7 +172,7 @@ pub struct Comparison {
     pub auc_interval: Option<Interval>,
     /// Two-sided probability of a difference at least as far from zero, from the paired bootstrap.
     pub p: Option<f64>,
-    /// The same after Holm's correction for all comparisons of the report (Holm 1979).
+    /// `p` after Holm's correction for all comparisons of the report (Holm 1979).
     pub p_holm: Option<f64>,
 }
 
@@ -224,7 +225,7 @@ impl TrackerReport {
         }
     }
 
-    /// Adds what the states and the confidence of its sequences are worth.
+    /// Adds the reliability of states and confidence over its sequences.
     pub(super) fn judged(mut self, frames: &BTreeMap<String, Vec<Judgement>>) -> Self {
         let of = |(name, frames): (&String, &Vec<_>)| Some((name.clone(), Reliability::of(frames)?));
         self.reliability_by_sequence = frames.iter().filter_map(of).collect();
@@ -442,7 +443,7 @@ fn p_value(values: &[f64]) -> Option<f64> {
     Some((2.0 * (below.min(above) + 1) as f64 / (RESAMPLES + 1) as f64).min(1.0))
 }
 
-/// In ascending order.
+/// Resampled means in ascending order.
 fn resampled_means(values: &[f64]) -> Option<Vec<f64>> {
     let n = values.len();
     if n < 2 || values.iter().any(|v| !v.is_finite()) {

@@ -94,7 +94,7 @@ pub(super) fn read(document: &Value) -> Wrong<Vec<Clip>> {
         }
         let clip = &mut clips[place];
         let size = number(&image["width"]).zip(number(&image["height"]));
-        // Pictures of several sizes are those of several clips.
+        // Pictures of several sizes belong to several clips.
         clip.size = if clip.pictures.is_empty() { size } else { clip.size.filter(|known| Some(*known) == size) };
         let name = image["file_name"].as_str().map(String::from);
         if let Some(id) = number(&image["id"]) {
@@ -137,7 +137,7 @@ pub(super) fn read(document: &Value) -> Wrong<Vec<Clip>> {
 
 impl Exporter for Coco {
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
-        // An image without a picture of its own is worth a line only for its boxes.
+        // An image without a picture of its own is listed only for its boxes.
         if frame.records.is_empty() && !self.with_frames {
             return Ok(());
         }

@@ -204,7 +204,7 @@ fn size(node: Node<'_, '_>) -> Option<(usize, usize)> {
     Some((child(node, "width")?.parse().ok()?, child(node, "height")?.parse().ok()?))
 }
 
-/// What a file says of a task.
+/// The clip of a task.
 fn clip(task: Node<'_, '_>, by_cvat: bool) -> Clip {
     let number = |name| child(task, name).and_then(|text| text.parse::<usize>().ok());
     // A task may be a part of its video; its frames keep their numbers.

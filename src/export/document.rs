@@ -26,15 +26,15 @@ pub struct Document {
     pub(crate) frames: Vec<FrameRecord>,
     /// Whether targets have ids of their own.
     pub(crate) named: bool,
-    /// What ended the run early.
+    /// The error that ended the run early.
     error: Option<String>,
     /// Whether every target is tracked to its end.
     pub(crate) completed: bool,
-    /// The frame that was shown when it was saved.
+    /// The frame that was shown when the document was saved.
     pub(crate) position: Option<usize>,
 }
 
-/// Its text. Earlier versions have other `targets`, or none.
+/// The stored text of a document. Earlier versions have other `targets`, or none.
 #[derive(Deserialize)]
 struct Stored {
     source: SourceRecord,
@@ -50,7 +50,7 @@ struct Stored {
 /// How two widths and heights of frames differ; 0 is unknown.
 pub(super) fn other_size(own: (usize, usize), here: (usize, usize)) -> Option<String> {
     let differ = own != here && own != (0, 0) && here != (0, 0);
-    differ.then(|| format!("its frames are {}x{} pixels, and those of this one {}x{}", own.0, own.1, here.0, here.1))
+    differ.then(|| format!("its frames are {}x{} pixels, and those of the source {}x{}", own.0, own.1, here.0, here.1))
 }
 
 impl Document {
@@ -204,20 +204,20 @@ impl Document {
         last.filter(|_| self.completed && self.source.end.is_none() && last == self.source.frames)
     }
 
-    /// Whether it may be of this source, by its number of frames and their size.
+    /// Checks that the document may be of this source, by the number and the size of the frames.
     ///
     /// # Errors
     /// The first of them that differs.
     pub(super) fn check_frames(&self, source: &SourceRecord) -> Wrong<()> {
         let (own, other) = (&self.source, source);
         let differs = match own.frames.zip(other.frames).filter(|(own, other)| own != other) {
-            Some((own, other)) => Some(format!("it has {own} frames, and this one {other}")),
+            Some((own, other)) => Some(format!("it has {own} frames, and the source {other}")),
             None => other_size((own.width, own.height), (other.width, other.height)),
         };
         differs.map_or(Ok(()), |reason| Err(format!("it is a session of another video, {}: {reason}", own.path)))
     }
 
-    /// Whether it is of this source, by its name too.
+    /// Checks that the document is of this source, by its name too.
     ///
     /// # Errors
     /// The first thing in which they differ.

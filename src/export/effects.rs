@@ -17,7 +17,7 @@ pub enum Veil {
     Pixelate,
 }
 
-/// What is hidden.
+/// The hidden areas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Hidden {
     /// The targets
@@ -132,7 +132,7 @@ fn enlarged(small: &RgbImage, cell: u32, (width, height): (u32, u32)) -> RgbImag
 
 /// A picture of this size, whose pixels are `scale` pixels of `picture` wide and begin at `left, top`; black beyond it.
 fn resampled(picture: &RgbImage, (left, top): (f64, f64), scale: f64, (width, height): (u32, u32)) -> RgbImage {
-    // Of a larger window several points of each pixel are taken.
+    // Several points of each pixel are taken of a larger window.
     let taps = scale.ceil().clamp(1.0, 8.0) as u32;
     let places = |from: f64, length: u32, side: u32| -> Vec<Option<(usize, usize, f32)>> {
         let at = |tap: u32| from + (f64::from(tap) + 0.5) * scale / f64::from(taps) - 0.5;
@@ -187,16 +187,16 @@ pub(super) const CROP_REACH: usize = 12;
 /// Width and height of a crop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CropShape {
-    /// In pixels.
+    /// Width and height in pixels.
     Size(u32, u32),
-    /// The largest in the frame of this ratio.
+    /// The largest crop of this ratio in the frame.
     Ratio(u32, u32),
 }
 
 /// A crop that follows the first target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CropOptions {
-    /// Its size.
+    /// Width and height.
     pub shape: CropShape,
     /// Whether the target keeps its size in the picture.
     pub zoom: bool,
@@ -205,10 +205,10 @@ pub struct CropOptions {
 /// Least distance of the box from the border of the picture: a share of the picture's shorter side, and pixels.
 const CROP_MARGIN: (f64, f64) = (0.03, 4.0);
 
-/// Share of a side of the picture that a target fills at most which a crop of a given ratio zooms to.
+/// Maximum share of the picture's side that a target fills in a zoomed crop of a given ratio.
 const ZOOMED_SHARE: f64 = 1.0 / 3.0;
 
-/// Most pixels of a picture for one of the frame.
+/// Maximum enlargement: pixels of the picture per pixel of the frame.
 const MAX_ZOOM: f64 = 4.0;
 
 /// The target in a frame.
@@ -217,7 +217,7 @@ struct Shot {
     center: (f64, f64),
     /// The logarithm of the share of the picture that the target would fill without zoom.
     fill: f64,
-    /// What is to be inside; `None` while the target is lost.
+    /// The box that the crop must contain; `None` while the target is lost.
     inside: Option<BBox>,
 }
 
@@ -240,7 +240,7 @@ pub(super) struct Crop {
     frame: (f64, f64),
     /// The share of the picture that the target is to fill.
     share: f64,
-    /// The last belongs to the newest frame.
+    /// The shots, the newest frame's last.
     shots: VecDeque<Shot>,
 }
 
@@ -256,7 +256,7 @@ impl Crop {
         if is_first {
             self.measure(frame.run.source.width.max(1), frame.run.source.height.max(1));
         }
-        // The box in this frame, or else the next given one, and whether it shows the target.
+        // The box in this frame, or else the next given box, and whether the box shows the target.
         let followed = |target: &TargetRecord| {
             let record = frame.records.iter().find(|record| record.id.is_none_or(|id| id == target.id));
             let next = || target.boxes().find(|&(at, _)| at > frame.index).map(|(_, bbox)| (Some(bbox), false));

@@ -15,7 +15,8 @@ use crate::kernels::Kernel;
 use crate::text::{escape, fill};
 use crate::tracker::{FilterLocalizer, FilterParams, FilterSnapshot, Params, ScaleParams, SearchParams};
 
-/// The line of `needle` in `text`, from 1. It is found when the program is built, so no page names a line of older code.
+/// The line of `needle` in `text`, from 1. The line is found when the program is built, so no page names a line of
+/// older code.
 const fn line_of(text: &str, needle: &str) -> usize {
     let (text, needle) = (text.as_bytes(), needle.as_bytes());
     let (mut line, mut at) = (1, 0);

@@ -18,13 +18,13 @@ use crate::tracker::State;
 pub struct Journal<'a> {
     info: &'a Info,
     exports: Exports,
-    /// The size of the frames is that of the first one written.
+    /// The run; its frame size is that of the first frame written.
     run: Run,
     is_sized: bool,
     tally: Tally,
     /// The true and the tracked box of every frame that has both.
     labelled: Vec<(BBox, BBox)>,
-    /// Whether one of them was tracked rather than given.
+    /// Whether one of the labelled boxes was tracked rather than given.
     is_scored: bool,
     /// Position of the latest frame, and how many before it were left out.
     last: usize,
@@ -135,7 +135,7 @@ impl<'a> Journal<'a> {
     /// files stay, but for pictures.
     pub fn finish(&mut self, failure: Option<&str>) -> (Summary, Result<()>) {
         let summary = self.tally.summary(self.run.named_targets(), self.truth_summary(), failure);
-        // Of boxes that are repeated, the time says nothing.
+        // The time of repeated boxes says nothing.
         let fps = summary.fps.filter(|_| !self.repeats);
         let summary = Summary { dropped: self.dropped, fps, ..summary };
         let exports = std::mem::take(&mut self.exports);
@@ -166,7 +166,7 @@ impl Exports {
         self.0.iter().any(|exporter| exporter.draws())
     }
 
-    /// Writes one frame to all.
+    /// Writes one frame to all outputs.
     ///
     /// # Errors
     /// The first failure, after all others have the frame.
@@ -176,7 +176,7 @@ impl Exports {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Completes all.
+    /// Completes all outputs.
     ///
     /// # Errors
     /// The first failure, after all others are complete.
@@ -246,7 +246,7 @@ pub struct LostSpan {
     pub found: Option<usize>,
     /// Seconds from the first frame of the source to `lost`; null for frames without times.
     pub lost_time: Option<f64>,
-    /// The same for `found`.
+    /// Seconds from the first frame of the source to `found`; null for frames without times.
     pub found_time: Option<f64>,
 }
 
@@ -321,7 +321,7 @@ const MAX_SPANS: usize = 1000;
 /// Counts the frames of a run for its [`Summary`]. Its size is limited.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// What is counted of all targets.
+    /// Counts of all targets.
     counts: Summary,
     /// Frames that could be read.
     readable: usize,
@@ -334,7 +334,7 @@ pub struct Tally {
     targets: BTreeMap<u32, (TargetSummary, Mean)>,
 }
 
-/// What is counted of a target in a frame.
+/// The counted facts of a target in a frame.
 struct Counted {
     index: usize,
     time: Option<f64>,

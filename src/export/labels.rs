@@ -23,7 +23,7 @@ use crate::tracker::State;
 /// Width and height.
 type Size = (usize, usize);
 
-/// What is wrong with labels.
+/// The defect of labels.
 pub(super) type Wrong<T> = Result<T, String>;
 
 /// The highest position of a frame where the source does not tell its last.
@@ -43,7 +43,7 @@ const SHOWN: usize = 8;
 pub(super) const NO_IDS: &str = "files of labelme, LabelImg and CVAT for images do not say which boxes are one target: \
                                  export CVAT for video 1.1, or write lines id,frame,x,y,w,h";
 
-/// What a person knows better than a file.
+/// Facts about labels that a user states.
 #[derive(Clone, Debug, Default)]
 pub struct LabelOptions {
     /// The clip, task or folder whose labels are read.
@@ -60,7 +60,7 @@ pub struct Labels {
     pub targets: Vec<TargetRecord>,
     /// The document that they are from.
     pub document: Option<Box<Document>>,
-    /// What was left out or decided.
+    /// Notes on what was left out or decided.
     pub notes: Vec<String>,
     /// Width and height of the frames, if the file says them.
     pub size: Option<Size>,
@@ -68,11 +68,11 @@ pub struct Labels {
     pub occluded: BTreeSet<(u32, usize)>,
 }
 
-/// What labels are read for.
+/// The source that labels are read for, and the notes on them.
 struct Purpose<'a> {
     info: Option<&'a Info>,
     options: &'a LabelOptions,
-    /// What was left out or decided.
+    /// Notes on what was left out or decided.
     notes: Vec<String>,
 }
 
@@ -141,7 +141,7 @@ pub(super) struct Clip {
     pub polygons: usize,
     /// Boxes without an id among others that have one.
     pub untracked: usize,
-    /// Why it cannot be read.
+    /// Why the clip cannot be read.
     pub wrong: Option<String>,
 }
 
@@ -149,12 +149,12 @@ pub(super) struct Clip {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Label {
     pub id: u32,
-    /// By [`Clip::by`].
+    /// The frame, known as [`Clip::by`] says.
     pub frame: usize,
     pub bbox: Option<BBox>,
     /// Degrees by which the box is turned about its top-left corner.
     pub turn: f64,
-    /// Whether a person gave it.
+    /// Whether a person gave the box.
     pub given: bool,
     /// Whether the target is covered.
     pub occluded: bool,
@@ -317,7 +317,7 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 impl Clip {
-    /// Whether it has this name.
+    /// Whether the clip has this name.
     fn is_named(&self, name: &str) -> bool {
         self.names.iter().any(|own| own == name || is_same_name(own, name))
     }
@@ -333,7 +333,7 @@ impl Clip {
             let (own_here, allowed) =
                 ((own as f64 * ratio).round() as usize, if is_exact { 0 } else { tolerance(here) });
             if own_here.abs_diff(here) > allowed && !(self.marked && own_here <= here) {
-                return Err(format!("it is of a clip of {own} frames, and this one has {here}"));
+                return Err(format!("its clip has {own} frames, and the source has {here}"));
             }
         }
         match self.by {
@@ -354,7 +354,7 @@ impl Clip {
         let last = purpose.last();
         boxes.retain(|label| label.bbox.is_some() || label.frame <= last);
         match boxes.iter().map(|label| label.frame).max() {
-            Some(frame) if frame > last => Err(format!("a box is of frame {frame}, and the last one is {last}")),
+            Some(frame) if frame > last => Err(format!("a box is of frame {frame}, and the last frame is {last}")),
             _ => Ok(()),
         }
     }
@@ -469,7 +469,7 @@ impl Clip {
             }
         };
         if let Some(first) = numbers.iter().flatten().min().filter(|first| **first < base) {
-            return Err(format!("it has a frame {first}, and the first one is {base}"));
+            return Err(format!("it has a frame {first}, and the first frame is {base}"));
         }
         let frames: Vec<_> = numbers.iter().map(|number| number.map(|at| at.saturating_add(1) - base)).collect();
         self.check_twice(&frames).map(|()| frames)
@@ -493,7 +493,7 @@ fn split(name: &str) -> (&str, &str) {
     name.rfind(['/', '\\']).map_or(("", name), |at| (&name[..at], &name[at + 1..]))
 }
 
-/// What stands before the number at the end of a file's name, and that number.
+/// The text before the number at the end of a file's name, and that number.
 fn numbered(file: &str) -> Option<(&str, usize)> {
     let has_ending = |(_, ending): &(&str, &str)| ending.contains(|c: char| c.is_ascii_alphabetic());
     let stem = file.rsplit_once('.').filter(has_ending).map_or(file, |(stem, _)| stem);

@@ -10,7 +10,7 @@ use crate::media::annotation::{Base, Entry, MAX_ROWS, numbers};
 use crate::run::MAX_TARGETS;
 use crate::text::unquoted;
 
-/// What a list holds.
+/// The content of a list.
 pub(super) enum List {
     /// Boxes that a person gave.
     Given(Vec<TargetRecord>),
@@ -97,13 +97,13 @@ fn is_mot(lines: &[(usize, &str)], frames: Option<usize>, options: &LabelOptions
     Ok(fits_other)
 }
 
-/// What speaks for one order of the columns.
+/// Evidence for one order of the columns.
 struct Order {
     time: usize,
     target: usize,
     /// Pairs of successive boxes of one target.
     repeats: usize,
-    /// Those in adjacent frames, and those of them that lie on each other.
+    /// Pairs in adjacent frames, and the overlapping pairs among them.
     adjacent: usize,
     near: usize,
     /// Pairs that are farther apart than their size for each frame.
@@ -135,12 +135,12 @@ impl Order {
         })
     }
 
-    /// Whether boxes follow each other as those of targets do, and not as those side by side.
+    /// Whether successive boxes follow each other as those of one target do, not as boxes side by side.
     fn is_track(&self) -> bool {
         self.adjacent > 1 && 2 * self.near > self.adjacent
     }
 
-    /// Whether no box is near the one before.
+    /// Whether no box is near the box before.
     fn jumps(&self) -> bool {
         self.repeats > 0 && self.far == self.repeats
     }

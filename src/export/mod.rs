@@ -82,7 +82,7 @@ pub enum Form {
     Overlay,
 }
 
-/// What the formats of boxes need to know besides the boxes.
+/// Facts that formats of boxes need besides the boxes.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// Frames of the source, exact or expected.
@@ -98,7 +98,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// For the boxes of a source, without its frames.
+    /// The layout for the boxes of a source, without its frames.
     pub fn of(source: &SourceRecord) -> Self {
         Self { length: source.frames, rate: source.rate, tolerance: TOLERANCE, turned: false, with_frames: false }
     }
@@ -199,7 +199,7 @@ impl<'a> FrameResult<'a> {
 
 /// Writes a run in one format.
 pub trait Exporter: Send {
-    /// Whether it draws on the frames and needs their colours.
+    /// Whether the exporter draws on the frames and needs their colours.
     fn draws(&self) -> bool {
         false
     }

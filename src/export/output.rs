@@ -26,7 +26,7 @@ impl From<&Path> for Destination {
     }
 }
 
-/// Also for names that are not UTF-8.
+/// Converts names, also names that are not UTF-8.
 impl From<OsString> for Destination {
     fn from(path: OsString) -> Self {
         Path::new(&path).into()
@@ -45,7 +45,7 @@ impl Destination {
         Self { force: true, ..path.into() }
     }
 
-    /// The same place, where any old file is replaced if `force` says so.
+    /// The same destination, which replaces any old file if `force` says so.
     #[must_use]
     pub fn forced(&self, force: bool) -> Self {
         Self { force, ..self.clone() }
@@ -61,17 +61,17 @@ impl Destination {
         &self.path
     }
 
-    /// Whether it is the standard output.
+    /// Whether the destination is the standard output.
     pub fn is_stdout(&self) -> bool {
         self.path == Path::new("-")
     }
 
-    /// Whether both are one place.
+    /// Whether both destinations are one place.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.identity().is_some_and(|place| other.identity() == Some(place))
     }
 
-    /// The same for two names of one file or folder; `None` for devices, which outputs may share.
+    /// Key that is equal for two names of one file or folder; `None` for devices, which outputs may share.
     fn identity(&self) -> Option<PathBuf> {
         let is_device = fs::metadata(&self.path).is_ok_and(|there| !there.is_file() && !there.is_dir());
         match is_device {
@@ -123,11 +123,11 @@ enum To {
     Stream(Box<dyn Write + Send>),
 }
 
-/// What our JSON, CSV and JSON lines begin with, and what stands in the latter's first line.
+/// First bytes of our JSON, CSV and JSON lines, and a mark in the first row of the latter.
 const HEADS: [(&str, &str); 3] =
     [("{\"schema\":\"kcf-track/", ""), ("index,file,x,y,w,h,peak,psr,", ""), ("{\"index\":", "\"refit_kept\":")];
 
-/// What stands near the beginning or the end of others: COCO, Label Studio, CVAT and pages, videos.
+/// Marks near the beginning or the end of other files: COCO, Label Studio, CVAT and pages, videos.
 const MARKS: [&str; 4] = [
     "\"description\":\"kcf-track ",
     "\"model_version\":\"kcf-track ",
@@ -246,7 +246,7 @@ impl To {
     }
 }
 
-/// Whether a path names a file that this process has open, such as `/dev/stderr`: a rename would detach it.
+/// Whether a path names a file that this process has open, such as `/dev/stderr`, which a rename would detach.
 fn is_open_file(path: &Path) -> bool {
     ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder))
 }
@@ -365,7 +365,7 @@ impl Folder {
     }
 }
 
-/// What tells a file from a later one of its name: the number that the file system gave it, and when.
+/// Stamp that tells a file from a later file of its name: the number that the file system gave it, and when.
 fn stamp(there: &Metadata) -> String {
     #[cfg(unix)]
     let number = std::os::unix::fs::MetadataExt::ino(there);

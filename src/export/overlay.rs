@@ -34,7 +34,7 @@ const MAX_THREADS: usize = 4;
 /// Quality of JPEG files, 1 to 100.
 const QUALITY: u8 = 90;
 
-/// What is drawn.
+/// The parts that are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Style {
     /// Boxes, trails and captions
@@ -49,9 +49,9 @@ pub enum Style {
 /// Options of [`Overlays`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OverlayOptions {
-    /// What is drawn.
+    /// The parts that are drawn.
     pub style: Style,
-    /// What is hidden, and how.
+    /// The hidden areas, and how they are hidden.
     pub hidden: Option<(Veil, Hidden)>,
     /// The crop that follows the first target.
     pub crop: Option<CropOptions>,
@@ -325,7 +325,7 @@ fn labels(picture: &mut RgbImage, targets: &[Drawn], font: &FontRef<'_>) {
     }
 }
 
-/// What a target is called: its name, else its class and id, else its id.
+/// Label of a target: its name, else its class and id, else its id.
 fn who(record: &FrameRecord, targets: &[TargetRecord]) -> String {
     let id = record.id.unwrap_or(1);
     match targets.iter().find(|target| target.id == id) {
@@ -368,7 +368,7 @@ const TRAIL: usize = 30;
 #[derive(Clone, Debug, PartialEq)]
 struct Drawn {
     pub record: FrameRecord,
-    /// What the target is called.
+    /// Label of the target.
     pub who: String,
     /// Centres of its latest boxes, the oldest first.
     pub trail: Vec<(f32, f32)>,
@@ -497,7 +497,7 @@ struct Job {
     time: Option<f64>,
 }
 
-/// Where a thread sends its pictures.
+/// The destination of a thread's pictures.
 enum Sink {
     Files,
     Video(Box<VideoEncoder>),

@@ -143,7 +143,7 @@ impl VideoEncoder {
         self.tracks = tracks;
         let small = RgbImage::new(16, 16);
         let mut process = self.start(small.dimensions(), 0.0)?;
-        // If it cannot be written, ffmpeg says why.
+        // If the picture cannot be written, ffmpeg says why.
         let _ = process.stdin.as_mut().map(|stdin| stdin.write_all(&small));
         self.process = Some(process);
         self.end()
@@ -235,7 +235,7 @@ impl VideoEncoder {
     fn check_work(&self, process: &Process, (state, since): &mut (String, Instant)) -> Result<()> {
         let Err(cancelled) = cancel::check() else { return Ok(()) };
         let length = self.output.temporary_path().and_then(|path| fs::metadata(path).ok()).map(|there| there.len());
-        // On Linux its times are in it.
+        // On Linux this file has the times of ffmpeg.
         let times = fs::read_to_string(format!("/proc/{}/stat", process.child.id())).unwrap_or_default();
         let now = format!("{times} {length:?}");
         if *state != now {

@@ -350,7 +350,7 @@ impl FrameRecord {
         }
     }
 
-    /// Whether the target is seen: there, and not occluded.
+    /// Whether the target is visible: there, and not occluded.
     pub(super) fn is_visible(&self) -> bool {
         self.is_there() && self.state != State::Occluded
     }

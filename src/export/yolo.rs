@@ -150,7 +150,8 @@ impl Line {
     }
 }
 
-/// What [`TRACKS`] says of a file: the box of each target with the position of its frame, and the line as it was written.
+/// The rows of [`TRACKS`] by file: the box of each target with the position of its frame, and the line as it was
+/// written.
 fn tracks(text: &str) -> Wrong<BTreeMap<String, Vec<(Label, Line)>>> {
     let mut tracks: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for row in text.lines().skip(1) {

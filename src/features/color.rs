@@ -43,7 +43,7 @@ leveled! {
     pub fn gray_and_bins(rgb: &[u8], gray: &mut [u8], bins: &mut [u16]) {
         assert!(rgb.len() == 4 * bins.len() && gray.len() == bins.len(), "four bytes a pixel");
         for ((&pixel, gray), bin) in rgb.as_chunks().0.iter().zip(gray).zip(bins) {
-            // From one number, because the bytes would be taken apart one by one.
+            // The pixel is read as one number, because the compiler would take bytes apart one by one.
             let [r, g, b] = [0, 8, 16].map(|shift| (u32::from_le_bytes(pixel) >> shift) as u8);
             *gray = luma(r, g, b);
             *bin = bin_of(r, g, b);
@@ -203,7 +203,7 @@ pub struct HogColors {
 }
 
 impl HogColors {
-    /// For patches of `width` x `height` pixels and cells of `cell` pixels a side.
+    /// Creates an extractor for patches of `width` x `height` pixels and cells of `cell` pixels a side.
     ///
     /// # Panics
     /// If the patch is smaller than a cell, or a cell has more than 16 pixels a side.
@@ -427,8 +427,8 @@ pub struct BoxMean {
 }
 
 impl BoxMean {
-    /// For maps of `rows` x `cols` cells and a box of `height` x `width` cells, also fractional. The box is clipped to
-    /// the map.
+    /// Creates the means for maps of `rows` x `cols` cells and a box of `height` x `width` cells, also fractional. The
+    /// box is clipped to the map.
     pub fn new((rows, cols): (usize, usize), (height, width): (f64, f64)) -> Self {
         let span = |n: usize, length: f64| {
             // The middle of an even number of cells lies between two of them.

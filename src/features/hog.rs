@@ -24,7 +24,7 @@ pub const LANES: usize = 32;
 
 /// Orientations over the full circle.
 pub(super) const SIGNED: usize = 18;
-/// Orientations over half of it: a gradient and its opposite.
+/// Orientations over half of the circle: a gradient and its opposite.
 pub(super) const UNSIGNED: usize = 9;
 /// Normalised orientations are clipped here.
 pub(super) const CLIP: f32 = 0.2;
@@ -70,8 +70,8 @@ pub struct Hog {
 }
 
 impl Hog {
-    /// For patches of `width` x `height` pixels and cells of `cell` x `cell` pixels. Pixels beyond the last whole cell
-    /// only affect the gradients beside them.
+    /// Creates an extractor for patches of `width` x `height` pixels and cells of `cell` x `cell` pixels. Pixels beyond
+    /// the last whole cell only affect the gradients beside them.
     ///
     /// # Panics
     /// If the patch is smaller than a cell.
@@ -221,7 +221,7 @@ impl Hog {
             let (top, bottom) = (&above[column..][..2], &below[column..][..2]);
             let [top, right, left, bottom] = [&top[0], &top[1], &bottom[0], &bottom[1]].map(|gap| gap.as_flattened());
             let sum = |o: usize| (top[4 * o + 3] + right[4 * o + 2] + left[4 * o + 1] + bottom[4 * o]) * gain;
-            // Sixteen in an array of their own, which overlaps with nothing: that is vectorised.
+            // Sixteen sums in an array of their own are vectorised, because nothing overlaps it.
             let mut sums = [0.0; 16];
             sums.iter_mut().enumerate().for_each(|(o, to)| *to = sum(o));
             cell[..16].copy_from_slice(&sums);
@@ -368,7 +368,7 @@ fn normalise_cell<const REST: usize>(
     }
 }
 
-/// One instruction; `f32::min` also handles NaN.
+/// Compiles to one instruction; `f32::min` also handles NaN.
 #[inline(always)]
 fn clip(value: f32) -> f32 {
     if value < CLIP { value } else { CLIP }
@@ -492,13 +492,13 @@ pub struct HogBatch {
     cols: usize,
     /// `[pixel][patch]` of one row of pixels, with half a cell of zeros on either side: orientations of the gradients.
     bin: Vec<u32>,
-    /// As `bin`: shares of the cells before and after a pixel.
+    /// Shares of the cells before and after a pixel, laid out as `bin`.
     shares: [Vec<f32>; 2],
-    /// As `bin`: magnitudes of the gradients times those shares.
+    /// Magnitudes of the gradients times those shares, laid out as `bin`.
     parts: [Vec<f32>; 2],
     /// Sums of one row of pixels for each cell, with a border cell on either side.
     line: Vec<[Group; SIGNED]>,
-    /// `[row + 1][column]`, with a border row on either side.
+    /// `[row + 1][column]`: orientation sums, with a border row on either side.
     signed: Vec<[Group; SIGNED]>,
     /// `[row][column]`: energy of the unsigned orientations.
     energy: Vec<Group>,
@@ -507,7 +507,7 @@ pub struct HogBatch {
 }
 
 impl HogBatch {
-    /// For patches of `width` x `height` pixels.
+    /// Creates an extractor for patches of `width` x `height` pixels.
     ///
     /// # Panics
     /// If that is not a whole number of cells, at least one.

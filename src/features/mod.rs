@@ -315,7 +315,7 @@ mod tests {
         let (red, blue) = (bin_of(200, 10, 10), bin_of(10, 10, 200));
         let mut histogram = ColorHistogram::new(0.04);
         learn(&mut histogram, &patch(red, blue, 8));
-        // The same patch, its target moved by 4 pixels right and 8 up.
+        // The second patch shows the target moved by 4 pixels right and 8 up.
         let still = patch(red, blue, 8);
         let moved: Vec<u16> =
             (0..SIDE * SIDE).map(|i| still[(i / SIDE + 8) % SIDE * SIDE + (i % SIDE + SIDE - 4) % SIDE]).collect();

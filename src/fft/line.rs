@@ -210,7 +210,7 @@ fn dft8(x: [Lane; 8]) -> [Lane; 8] {
     const H: f32 = std::f32::consts::FRAC_1_SQRT_2;
     let e = dft4([x[0], x[2], x[4], x[6]]);
     let o = dft4([x[1], x[3], x[5], x[7]]);
-    // Turned by exp(-iπ/4) and exp(-3iπ/4).
+    // Lanes turned by exp(-iπ/4) and exp(-3iπ/4).
     let o1 = Lane { re: o[1].re + o[1].im, im: o[1].im - o[1].re } * H;
     let o3 = Lane { re: o[3].im - o[3].re, im: o[3].re + o[3].im };
     let o3 = Lane { re: o3.re * H, im: o3.im * -H };

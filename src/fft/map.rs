@@ -70,14 +70,14 @@ impl LanePlan {
         self.forward_from_rows(map, 0..self.rows, scratch);
     }
 
-    /// As [`forward`](Self::forward), for a map whose rows outside `filled` are zero.
+    /// Transforms like [`forward`](Self::forward) a map whose rows outside `filled` are zero.
     pub fn forward_from_rows(&self, map: &mut [f32], filled: Range<usize>, scratch: &mut [f32]) {
         let (cells, scratch) = self.cells(map, scratch);
         self.transform_rows(&mut cells[filled.start * self.cols..], filled.len(), scratch);
         self.transform_cols(cells, scratch);
     }
 
-    /// As [`forward`](Self::forward), but only the rows `wanted` of the result are defined.
+    /// Transforms like [`forward`](Self::forward); only the rows `wanted` of the result are defined.
     pub fn forward_to_rows(&self, map: &mut [f32], wanted: Range<usize>, scratch: &mut [f32]) {
         let (cells, scratch) = self.cells(map, scratch);
         self.transform_cols(cells, scratch);
@@ -345,7 +345,7 @@ impl PlanePlan {
         columns.fill([0.0; CHANNELS]);
         for (u, row) in half.chunks_exact(self.half_cols()).enumerate() {
             for (group, values) in row.chunks(LANES).enumerate() {
-                // Swapped, as in `columns_to_rows`.
+                // Real and imaginary parts are swapped, as in `columns_to_rows`.
                 let (im, re) = columns[group * self.rows + u].split_at_mut(LANES);
                 for ((value, re), im) in values.iter().zip(re).zip(im) {
                     *re = value.re;
@@ -516,7 +516,7 @@ pub struct MapPlan {
 }
 
 impl MapPlan {
-    /// For maps of `rows` x `cols` cells.
+    /// Creates the transforms for maps of `rows` x `cols` cells.
     pub fn new(rows: usize, cols: usize, channels: usize) -> Self {
         assert!((1..=CHANNELS).contains(&channels), "a map has 1 to {CHANNELS} channels");
         let lanes = (channels > 1).then(|| LanePlan::new(rows, cols));

@@ -67,7 +67,7 @@ fn merge_real(
 }
 
 impl ChannelPlan {
-    /// For maps of `rows` x `cols` cells.
+    /// Creates a plan for maps of `rows` x `cols` cells.
     pub fn new(rows: usize, cols: usize) -> Self {
         Self { lanes: LanePlan::new(rows, cols) }
     }
@@ -131,7 +131,7 @@ struct Places {
 }
 
 leveled! {
-    /// Half of the frequencies of a transformed map, channel by channel, to the lanes of its supports.
+    /// Writes half of the frequencies of a transformed map, channel by channel, to the lanes of its supports.
     avx2 fn scatter(map: &[Cell], rows: usize, cols: usize, places: Places, supports: &mut [Cell]) {
         let Places { slots, channels, groups } = places;
         let half = cols / 2 + 1;
@@ -196,7 +196,7 @@ leveled! {
 }
 
 impl SupportSpectra {
-    /// At least `slots` slots for supports of `channels` channels, for maps of `plan`.
+    /// Creates at least `slots` slots for supports of `channels` channels, for maps of `plan`.
     pub fn new(plan: &ChannelPlan, channels: usize, slots: usize) -> Self {
         let groups = slots.next_multiple_of(CHANNELS) / LANES;
         let cells = AlignedBuf::zeroed(plan.frequencies() * groups * channels * CHANNELS);

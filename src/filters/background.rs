@@ -48,7 +48,7 @@ const PARTS: usize = 2 * CHANNELS;
 /// How a [`BackgroundAware`] filter learns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackgroundSettings {
-    /// `μ`: how strongly the filter is held near the one before. Not in the first frame, which has none before it.
+    /// `μ`: how strongly the filter is held near the one before; unused in the first frame.
     pub temporal: f64,
     /// How far the sample that is learned moves towards each new one: 1 learns the newest alone.
     pub sample_rate: f64,
@@ -58,7 +58,7 @@ pub struct BackgroundSettings {
     pub penalty: f64,
     /// Factor of the penalty per step.
     pub penalty_growth: f64,
-    /// The penalty is not above this from the second step on.
+    /// Maximum penalty from the second step on.
     pub penalty_limit: f64,
     /// How far the slow filter moves towards the filter in each frame.
     pub slow_rate: f64,
@@ -97,8 +97,8 @@ pub struct BackgroundAware {
     support: Range<usize>,
     /// `[row][column][32]`: features go in, their packed spectrum stays.
     input: AlignedBuf,
-    /// Running mean of the training spectra, `[frequency][32 real, 32 imaginary parts]`, half of the frequencies.
-    /// So are all spectra below.
+    /// Running mean of the training spectra, `[frequency][32 real, 32 imaginary parts]`, half of the frequencies. All
+    /// spectra below have this layout.
     sample: AlignedBuf,
     filter: AlignedBuf,
     slow: AlignedBuf,
@@ -205,8 +205,8 @@ impl BackgroundAware {
         series(&self.slow_answer, self.cols, shift, &mut self.turns)
     }
 
-    /// Holds the filter near the one before by this multiple of `temporal` in the next learning; at 0 the one before is
-    /// forgotten.
+    /// Holds the filter near the one before by this multiple of `temporal` in the next learning; at 0 the earlier
+    /// filter is forgotten.
     pub fn hold(&mut self, factor: f64) {
         self.past = factor.max(0.0) as f32;
     }
@@ -217,7 +217,7 @@ impl BackgroundAware {
         self.learn_again((0.0, 0.0));
     }
 
-    /// As [`learn`](Self::learn), from the input that was used last, its target at `shift` (rows, columns; in cells,
+    /// Learns like [`learn`](Self::learn) from the last input, with its target at `shift` (rows, columns; in cells,
     /// fractions welcome). The map is taken as cyclic: the taper stands beside the target, which does no harm for
     /// shifts of about a cell.
     pub fn learn_again(&mut self, shift: (f64, f64)) {
@@ -262,7 +262,7 @@ impl BackgroundAware {
         self.lanes.forward(&mut self.input, scratch);
     }
 
-    /// Without a mask no splitting is needed.
+    /// Solves in closed form: without a mask no splitting is needed.
     fn solve_closed(&mut self, weight: f32, temporal: f32) {
         let terms = Terms {
             size: (self.rows, self.cols),
@@ -290,7 +290,7 @@ impl BackgroundAware {
                 *mask = penalty / (weight + penalty) / cells;
             }
             let scratch = &mut self.scratch[..self.lanes.scratch_len()];
-            // Back to cells, only to those where the filter may be; masked; and forth again.
+            // The filter goes back to the cells where it may be, is masked, and goes forth again.
             self.lanes.forward_to_rows(&mut self.work, self.support.clone(), scratch);
             apply_mask(cells_mut(&mut self.work), &self.mask, self.cols, self.support.clone());
             self.lanes.forward_from_rows(&mut self.work, self.support.clone(), scratch);
@@ -484,7 +484,7 @@ leveled! {
         for u in 0..rows {
             for v in 0..half {
                 // In the columns that are their own opposites a frequency and its opposite both lie in this half: one
-                // of them is done.
+                // of them is computed.
                 let f = u * half + v;
                 if (v == 0 || 2 * v == cols) && 2 * u > rows {
                     let (re, im) = parts(&sum[((rows - u) * half + v) * PARTS..]);
@@ -529,8 +529,8 @@ leveled! {
                     sr[l] = (br[l] - (xr[l] * ar - xi[l] * ai)) * inverse + lr[l];
                     si[l] = (bi[l] - (xr[l] * ai + xi[l] * ar)) * inverse + li[l];
                 }
-                // The opposite first: a frequency that is its own opposite keeps what is written last, and both are
-                // the same.
+                // The opposite is written first: a frequency that is its own opposite keeps what is written last, and
+                // both are the same.
                 let cell = &mut work[there];
                 for l in 0..LANES {
                     cell[LANES + l] = sr[l] + si[LANES + l];

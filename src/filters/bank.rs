@@ -34,7 +34,7 @@ pub struct SampleBank {
     /// The kernel values that belong to them.
     gram: DMatrix<f64>,
     capacity: [usize; 2],
-    /// A window on its way into the bank, for a merge; and times the mask.
+    /// A window on its way into the bank, for a merge, and the window times the mask.
     work: Vec<f32>,
     masked_new: Vec<f32>,
 }
@@ -43,13 +43,13 @@ pub struct SampleBank {
 struct Entry {
     class: Class,
     weight: f64,
-    /// What a regression is to answer: +1 at the target itself, less beside it.
+    /// Answer that a regression learns: +1 at the target itself, less beside it.
     soft_label: f64,
 }
 
 impl SampleBank {
-    /// For up to `positives` and `negatives` windows (both at least 1) of cells of `stride` floats, under the soft
-    /// `mask`, one value a cell.
+    /// Creates a bank for up to `positives` and `negatives` windows (both at least 1) of cells of `stride` floats,
+    /// under the soft `mask`, one value a cell.
     pub fn new(
         kernel: Kernel,
         per_feature: f32,
@@ -364,7 +364,8 @@ mod tests {
         }
     }
 
-    /// However many samples are kept at the least weight, which make all of them together more than one.
+    /// A new sample gets its share of all the weight, although many samples at the least weight make more than one
+    /// together.
     #[test]
     fn a_share_is_that_of_all_the_weight() {
         let mut bank = bank(3, 2);
@@ -451,7 +452,7 @@ mod tests {
                         prop_assert!(before.label(slot).is_none() && changed[1].is_none());
                         alike(bank.sample(slot), &sample);
                     } else {
-                        // All that there is, the new sample last, and the closest two of it.
+                        // All windows, the new sample last, and the closest two of them.
                         let at = |i: usize| members.get(i).map_or(&sample[..], |&slot| before.sample(slot));
                         let pairs = (0..=members.len()).flat_map(|i| (0..i).map(move |j| (j, i)));
                         let apart = |&(i, j): &(usize, usize)| distance(at(i), at(j));

@@ -14,7 +14,7 @@ use crate::archive::Archive;
 use crate::features::hog::{Lanes, PATCHES};
 use crate::simd::leveled;
 
-/// Frequencies that there is room for.
+/// Maximum number of frequencies.
 const HALF: usize = PATCHES / 2;
 /// The most steps of a dimension.
 pub const MAX_STEPS: usize = PATCHES - 1;
@@ -47,7 +47,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// For `count` steps.
+    /// Creates the answer of `count` steps.
     fn new(count: usize) -> Self {
         let turn = |j: usize, i: usize| (TAU / (FINE * count) as f64 * (i * j % (FINE * count)) as f64).sin_cos();
         let turns = |j: usize| {
@@ -70,8 +70,8 @@ impl Answer {
 }
 
 impl Correlation1d {
-    /// For `signals` of `count` steps (2 to [`MAX_STEPS`]), their labels `sigma` steps wide; tapered to both ends, or cyclic
-    /// and not.
+    /// Creates a filter for `signals` of `count` steps (2 to [`MAX_STEPS`]), their labels `sigma` steps wide; tapered
+    /// to both ends, or cyclic and not.
     ///
     /// # Panics
     /// When there is no room for that many steps.
@@ -115,8 +115,8 @@ impl Correlation1d {
     }
 
     /// The step with the best answer to the signals `[signal][step]`, counted from the middle one, in quarters; answers
-    /// are first multiplied by `prior` of the step. The signals are used up. Of equal answers it is the one nearest the
-    /// middle.
+    /// are first multiplied by `prior` of the step. The signals are used up. Of equal answers the one nearest the
+    /// middle wins.
     pub fn find(&mut self, signals: &mut [Lanes], prior: impl Fn(f64) -> f64) -> f64 {
         transform(signals, &self.transform, self.lanes);
         let (re, im) = correlate(&self.numerator, signals, self.lanes);
@@ -137,14 +137,14 @@ impl Correlation1d {
         at
     }
 
-    /// Moves by `rate` towards the signals `[signal][step]`, whose right answer is the middle step; the first are taken
-    /// as they are. They are used up.
+    /// Moves by `rate` towards the signals `[signal][step]`, whose right answer is the middle step; the first signals
+    /// are taken as they are. The signals are used up.
     pub fn learn(&mut self, signals: &mut [Lanes], rate: f64) {
         transform(signals, &self.transform, self.lanes);
         self.learn_used(signals, rate);
     }
 
-    /// As [`learn`](Self::learn), from signals that [`find`](Self::find) has used up.
+    /// Learns like [`learn`](Self::learn) from signals that [`find`](Self::find) has used up.
     pub fn learn_used(&mut self, signals: &[Lanes], rate: f64) {
         let rate = if self.trained { rate.clamp(0.0, 1.0) } else { 1.0 };
         let energy = move_towards(signals, &self.labels, rate as f32, &mut self.numerator, self.lanes);

@@ -123,7 +123,7 @@ pub struct DenseHead {
 }
 
 impl DenseHead {
-    /// `head`, fitted to the supports in `places`, for a bank of `slots` places.
+    /// Spreads `head`, which was fitted to the supports in `places`, over a bank of `slots` places.
     pub fn new(head: &Head, places: &[usize], slots: usize) -> Self {
         let spread = |values: &mut dyn Iterator<Item = f64>| {
             let mut out = vec![0.0; slots];
@@ -145,7 +145,7 @@ impl DenseHead {
 }
 
 impl DenseKernel {
-    /// Maps under the soft `mask` (`[row][column]` of the template).
+    /// Creates maps under the soft `mask` (`[row][column]` of the template).
     ///
     /// # Panics
     /// When a template is larger than the search map, the mask has another size than the template, or there are more
@@ -476,7 +476,7 @@ mod tests {
         for (i, sizes) in SIZES.into_iter().enumerate() {
             for (j, channels) in [1, 2, 8, 15, 16, 31].into_iter().enumerate() {
                 for kernel in KERNELS {
-                    // More than 32 of them, so that there are two vectors of maps; now and then a single one.
+                    // More than 32 supports take two vectors of maps; now and then there is a single support.
                     let supports = [38, 1, 17][(i + j) % 3];
                     let scene = Scene::new(settings(kernel, sizes, channels), supports, (10 * i + j) as u64);
                     let error = scene.error(&scene.searched());
@@ -486,7 +486,7 @@ mod tests {
         }
     }
 
-    /// As with projections: the kernel's width refers to more feature values than there are channels.
+    /// A kernel's width refers to more feature values than there are channels, as with projections.
     #[test]
     fn the_number_of_features_scales_the_distances() {
         let few = settings(GAUSSIAN, SIZES[1], 8);
@@ -525,7 +525,7 @@ mod tests {
                 let error =
                     got.iter().zip(&expected).map(|(got, v)| (f64::from(*got) - v).abs()).fold(0.0, f64::max) / largest;
                 assert!(error < 1e-4, "{name} {params}, {kernel:?}, {channels} channels: {error:e} of {largest}");
-                // There is something to decide.
+                // The decisions are not all alike.
                 let (low, high) = expected.iter().fold((f64::MAX, f64::MIN), |(l, h), &v| (l.min(v), h.max(v)));
                 assert!(high - low > 0.1 * largest, "{name}: {low} to {high}");
             }

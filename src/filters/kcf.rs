@@ -83,8 +83,7 @@ impl Kcf {
         self.learn_again(rate);
     }
 
-    /// As [`Kcf::learn`], from the map that was used last, by [`Kcf::respond`] or to learn: its spectrum is still
-    /// there.
+    /// Learns like [`Kcf::learn`] from the last map, whose spectrum is still there.
     pub fn learn_again(&mut self, rate: f64) {
         let rate = if self.trained { rate as f32 } else { 1.0 };
         let Self { plan, scratch, correlation, input, model, correlator, .. } = self;
@@ -109,7 +108,7 @@ impl Kcf {
         &self.response
     }
 
-    /// What the last response was made of, `[row][column]`: the kernel correlation of the input with the model, the
+    /// The planes behind the last response, `[row][column]`: the kernel correlation of the input with the model, the
     /// coefficients α, and the power `Σ_c |x̂_c|²` of the model's spectrum.
     #[cfg(feature = "cli")]
     pub(crate) fn planes(&mut self) -> [Vec<f32>; 3] {

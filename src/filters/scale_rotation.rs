@@ -101,7 +101,7 @@ struct ScaleSamples {
     line: Vec<f32>,
     /// Sums up to the edges above and below a row of a small patch, and the row.
     edges: [Vec<f32>; 3],
-    /// For each edge between columns, the pixel that it lies in and how far.
+    /// The pixel of each edge between columns, and the offset of the edge in it.
     columns: Vec<(usize, f32)>,
 }
 
@@ -111,8 +111,8 @@ fn span(length: f64) -> usize {
 }
 
 impl ScaleSamples {
-    /// For a box of `size` (width, height) pixels of a patch. Small patches have at most about `area` pixels. The
-    /// target may be larger than the box by the largest of the factors.
+    /// Creates samples of a box of `size` (width, height) pixels of a patch. Small patches have at most about `area`
+    /// pixels. The target may be larger than the box by the largest of the factors.
     fn new(size: (f64, f64), factors: Vec<f64>, area: f64) -> Self {
         let small = small_size(size, area);
         let hog = HogBatch::new(small.0, small.1);
@@ -227,7 +227,7 @@ pub(crate) struct ScaleFilter {
 }
 
 impl ScaleFilter {
-    /// For a box of `size` (width, height) pixels of a patch.
+    /// Creates a filter for a box of `size` (width, height) pixels of a patch.
     pub fn new(size: (f64, f64), params: ScaleFilterParams) -> Self {
         let count = (params.count.clamp(3, MAX_STEPS) - 1) / 2 * 2 + 1;
         let middle = (count / 2) as f64;
@@ -281,14 +281,14 @@ pub(crate) struct RotationFilter {
     /// An upright square around the target, as coarse as the small patches, and its side.
     coarse: Vec<f32>,
     side: usize,
-    /// For each two points of a column of that square, the pixels of the patch on both sides, and how far.
+    /// The pixels on both sides of each two points of a column of that square, and the offset of the point.
     columns: Vec<(usize, usize, f32)>,
     /// A row of the patch between two rows of pixels.
     row: Vec<f32>,
 }
 
 impl RotationFilter {
-    /// For a box of `size` (width, height) pixels of a patch.
+    /// Creates a filter for a box of `size` (width, height) pixels of a patch.
     pub fn new(size: (f64, f64), params: RotationFilterParams) -> Self {
         let size = (size.0.max(1.0) * params.patch_scale, size.1.max(1.0) * params.patch_scale);
         let small = small_size(size, params.area);

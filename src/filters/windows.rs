@@ -13,7 +13,7 @@ use crate::kernels::Kernel;
 use crate::machines::{Machine, Samples};
 use crate::simd::leveled;
 
-/// What a [`WindowDetector`] is made of.
+/// Settings of a [`WindowDetector`].
 #[derive(Clone, Debug)]
 pub struct WindowSettings {
     /// The kernel.
@@ -59,7 +59,7 @@ fn sine(n: usize) -> Vec<f32> {
 }
 
 impl WindowDetector {
-    /// A detector that knows nothing yet; `first` is the first search map, `[row][column][32]`, whose cells give the
+    /// Creates an untrained detector; `first` is the first search map, `[row][column][32]`, whose cells give the
     /// projection.
     pub fn new(settings: WindowSettings, machine: Arc<dyn Machine>, first: &[f32]) -> Self {
         let WindowSettings { kernel, size, template, channels, kept, positives, negatives } = settings;
@@ -184,7 +184,7 @@ impl WindowDetector {
     /// Fits the machine to the bank.
     ///
     /// # Errors
-    /// What the machine says; the earlier decision then stays.
+    /// The machine's error; the earlier decision then stays.
     pub fn fit(&mut self) -> Result<()> {
         let places: Vec<usize> = self.bank.places().collect();
         let gram = self.gram();
@@ -252,7 +252,7 @@ impl Projection {
         Self { axes, kept: kept.min(16) }
     }
 
-    /// How many axes there are.
+    /// Number of axes.
     pub fn kept(&self) -> usize {
         self.kept
     }
@@ -265,7 +265,7 @@ impl Projection {
 
 #[cfg(test)]
 mod tests {
-    //! The detector of windows: what it is told is what it answers.
+    //! The window detector answers the labels that it was given.
 
     use std::sync::Mutex;
 
@@ -351,7 +351,7 @@ mod tests {
         let width = detector.dense.windows().1;
         let before = detector.respond().to_vec();
         assert!((before[3 * width + 4] - 1.0).abs() < 1e-3 && (before[8 * width + 9] + 1.0).abs() < 1e-3);
-        // Told, but not fitted to yet.
+        // These windows are added, but not fitted yet.
         detector.add_negative_at(0, 0);
         assert_eq!(detector.respond(), before);
         detector.fit().unwrap();
@@ -386,7 +386,7 @@ mod tests {
         assert_eq!(fit(&mut detector), [0.0; 6]);
         detector.add_negative_at(1, 8);
         assert_eq!(fit(&mut detector), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0]);
-        // There is no room for a seventh.
+        // The bank has no room for a seventh window.
         detector.add_negative_at(7, 2);
         let start = fit(&mut detector);
         let new = start.iter().position(|&coefficient| coefficient == 0.0).expect("one is new");

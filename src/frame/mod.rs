@@ -204,7 +204,7 @@ impl FrameBuf {
         Self::from_packed(Packed::Nv12, data, width, height, stride, channels)
     }
 
-    /// As [`FrameBuf::from_nv12`] of a picture in YUYV (YUY2): Y, Cb, Y, Cr for each two pixels.
+    /// Like [`FrameBuf::from_nv12`], for a picture in YUYV (YUY2): Y, Cb, Y, Cr for each two pixels.
     ///
     /// # Errors
     /// As [`Frame::new`].

@@ -117,7 +117,7 @@ pub(super) fn half_size(frame: &Frame<'_>) -> (usize, usize) {
 }
 
 impl HalfSampler {
-    /// For patches of up to `width` x `height` half-size pixels.
+    /// Creates a sampler for patches of up to `width` x `height` half-size pixels.
     pub fn new(width: usize, height: usize) -> Self {
         let (w, h) = (2 * width + 6, 2 * height + 6);
         Self { source: vec![0; w * h], filtered: vec![0; w * height], halved: vec![0; width * height] }

@@ -39,7 +39,7 @@ impl Region {
         Self { center, scale: (scale, scale), angle: 0.0 }
     }
 
-    /// Rotated about its centre to `angle` radians.
+    /// The region rotated about its centre to `angle` radians.
     pub fn turned(self, angle: f64) -> Self {
         Self { angle, ..self }
     }
@@ -59,7 +59,7 @@ pub struct Resampler {
 }
 
 impl Resampler {
-    /// For patches of `width` x `height` pixels.
+    /// Creates a resampler for patches of `width` x `height` pixels.
     ///
     /// # Panics
     /// If the patch is empty.
@@ -76,7 +76,7 @@ impl Resampler {
         self.straight.reserve(self.width, self.height, checked_scale(scale));
     }
 
-    /// As [`Resampler::reserve`], also for rotated patches.
+    /// Preallocates like [`Resampler::reserve`], also for rotated patches.
     pub fn reserve_rotated(&mut self, scale: f64) {
         let side = largest_side((self.width, self.height));
         self.straight.reserve(side, side, checked_scale(scale).max(1.0));
@@ -132,7 +132,7 @@ fn checked_place(place: f64) -> f64 {
     if place.is_nan() { 0.0 } else { place.clamp(-MAX_COORDINATE, MAX_COORDINATE) }
 }
 
-/// Upright patches of any size.
+/// Cuts upright patches of any size.
 #[derive(Clone, Debug, Default)]
 struct Straight {
     columns: Taps,
@@ -142,7 +142,7 @@ struct Straight {
     luma_rows: [Option<usize>; ROWS],
     /// A row of the patch before the pass along the row, with padding.
     line: Preallocated<u16>,
-    /// The same row after it, in colour.
+    /// The row of the patch after the pass along the row, in colour.
     sums: Preallocated<u64>,
 }
 
@@ -244,7 +244,7 @@ impl Straight {
     fn along_as_color(&self, out: &mut [u8]) {
         let width = out.len() / 4;
         along_gray(&self.columns, &self.line, &mut out[..width]);
-        // Backwards, so no value is overwritten before it is read.
+        // The loop goes backwards, so no value is overwritten before it is read.
         for x in (0..width).rev() {
             let gray = out[x];
             out[4 * x..4 * x + 4].copy_from_slice(&[gray, gray, gray, 0]);
@@ -466,7 +466,7 @@ impl Taps {
         self.weights.reserve_total(max_taps(scale).saturating_mul(len));
     }
 
-    /// As [`Taps::reserve`], with [packed](Taps::pack) weights.
+    /// Preallocates like [`Taps::reserve`], with [packed](Taps::pack) weights.
     pub fn reserve_packed(&mut self, len: usize, scale: f64) {
         self.reserve(len, scale);
         self.packed.reserve_total(max_taps(scale).div_ceil(4).saturating_mul(len));
@@ -584,7 +584,7 @@ struct RotatedGrid {
 }
 
 impl RotatedGrid {
-    /// For a patch of `size` (width, height).
+    /// Creates the grid of a patch of `size` (width, height).
     pub fn new(region: Region, size: (usize, usize)) -> Self {
         let scale = region.scale.0.max(region.scale.1).max(1.0);
         let (sin, cos) = region.angle.sin_cos();

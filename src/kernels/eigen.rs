@@ -1,7 +1,8 @@
 //! Eigenvectors of symmetric matrices.
 //!
-//! A few leading ones of a large matrix are sought in a Krylov space. For many, Householder reflections reduce the matrix
-//! to tridiagonal form, and take its eigenvectors back. nalgebra solves small matrices, and those where this fails.
+//! A few leading eigenvectors of a large matrix are sought in a Krylov space. For many, Householder reflections reduce
+//! the matrix to tridiagonal form, and take its eigenvectors back. nalgebra solves small matrices, and matrices for
+//! which this fails.
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
@@ -32,7 +33,7 @@ const NOTHING: f64 = 1e-150;
 const GAP: f64 = 1e-5;
 
 /// Eigenvalues of a symmetric matrix, largest first, with their unit eigenvectors as columns in the same order. Of a
-/// large one, the lower triangle is read.
+/// large matrix, the lower triangle is read.
 ///
 /// # Errors
 /// [`Error::Gram`] if an entry is not finite or the iteration does not converge, [`Error::Cancelled`].
@@ -64,8 +65,8 @@ fn largest(matrix: DMatrix<f64>, count: usize, least: f64) -> Result<(DVector<f6
     Ok((values, eigen.eigenvectors.select_columns(&order[..count])))
 }
 
-/// As [`symmetric_eigen`], the `count` largest at most. Those below `least` times the norm may be missing, but for the
-/// first.
+/// The `count` largest eigenvalues at most, as [`symmetric_eigen`] returns them. All but the first may be missing if
+/// they are below `least` times the norm.
 ///
 /// A block Krylov space that is kept orthogonal (Golub & Underwood 1977) grows until the residuals vanish.
 pub fn leading_eigen(matrix: DMatrix<f64>, count: usize, least: f64) -> Result<(DVector<f64>, DMatrix<f64>)> {
@@ -78,7 +79,7 @@ pub fn leading_eigen(matrix: DMatrix<f64>, count: usize, least: f64) -> Result<(
     while size + block.ncols() < most {
         cancel::check()?;
         let known = basis.columns(0, size);
-        // The second time for what rounding has left.
+        // The second pass removes what rounding has left.
         for _ in 0..2 {
             block -= known * (known.transpose() * &block);
             block = block.qr().q();
@@ -122,7 +123,7 @@ fn random(rows: usize, columns: usize) -> DMatrix<f64> {
     })
 }
 
-/// As [`leading_eigen`], by a tridiagonal matrix; `None` if they are not found to enough digits.
+/// Solves as [`leading_eigen`], by a tridiagonal matrix; `None` if the eigenvectors are not found to enough digits.
 fn by_tridiagonal(matrix: &DMatrix<f64>, count: usize, least: f64) -> Result<Option<(DVector<f64>, DMatrix<f64>)>> {
     let scale = matrix.amax();
     if scale == 0.0 {
@@ -149,7 +150,7 @@ struct Tridiagonal {
 }
 
 impl Tridiagonal {
-    /// Reads the lower triangle.
+    /// Reduces a matrix, of which the lower triangle is read.
     fn new(mut a: DMatrix<f64>) -> Result<Self> {
         let n = a.nrows();
         let (mut diagonal, mut off_diagonal, mut panels) = (vec![0.0; n], vec![0.0; n], Vec::new());
@@ -202,7 +203,7 @@ impl Tridiagonal {
             panels.push((start, pairs.columns_with_step(0, width, 1).into_owned(), s));
         }
         let norm = diagonal.iter().chain(&off_diagonal).fold(0.0, |norm: f64, v| norm.max(v.abs()));
-        // What is left of a rank that is missing is rounding.
+        // Entries of a missing rank are rounding errors.
         off_diagonal.iter_mut().filter(|v| v.abs() <= f64::EPSILON * norm).for_each(|v| *v = 0.0);
         Ok(Self { diagonal, off_diagonal, norm, panels })
     }
@@ -488,7 +489,8 @@ mod tests {
         assert!(values[2] > 1.0 && values[3].abs() < 1e-10, "{values}");
     }
 
-    /// Beyond the size of nalgebra's solver: spread, repeated and almost equal values, none but zero, apart blocks.
+    /// Matrices beyond the size of nalgebra's solver: spread, repeated and almost equal values, all zero, separate
+    /// blocks.
     #[test]
     fn all_eigenvectors_of_large_matrices_solve_their_equation() {
         let n = SMALL + 45;
@@ -513,7 +515,7 @@ mod tests {
             DMatrix::from_diagonal(&DVector::from_fn(n, |i, _| i as f64)),
         ];
         for (case, matrix) in cases.into_iter().enumerate() {
-            // Without nalgebra's solver.
+            // This matrix is solved without nalgebra's solver.
             assert!(
                 by_tridiagonal(&matrix, n, f64::NEG_INFINITY).unwrap().is_some() || matrix.amax() == 0.0,
                 "case {case}"

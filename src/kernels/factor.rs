@@ -17,7 +17,7 @@ pub const BLOCK: usize = 128;
 /// 1e-4.
 ///
 /// # Errors
-/// [`Error::Gram`] if that does not help: the matrix has a negative eigenvalue or is zero.
+/// [`Error::Gram`] if this does not help: the matrix has a negative eigenvalue or is zero.
 pub fn cholesky(matrix: DMatrix<f64>) -> Result<Cholesky<f64, Dyn>> {
     let mean_diagonal = matrix.trace() / matrix.nrows().max(1) as f64;
     let mut jitter = 1e-10 * mean_diagonal;
@@ -215,7 +215,7 @@ pub(crate) mod tests {
         assert_eq!(PivotedCholesky::new(&DMatrix::from_element(5, 5, 1.0), 1e-10).unwrap().rank(), 1);
     }
 
-    /// Beyond one block, and of full rank or not.
+    /// Matrices of more than one block, of full rank or not.
     #[test]
     fn large_matrices_are_factored_as_small_ones_are() {
         let n = 2 * BLOCK + 70;

@@ -189,7 +189,7 @@ impl Mahalanobis {
         }
     }
 
-    /// As [`gram()`], in the metric.
+    /// The Gram matrix of [`gram()`], in the metric.
     ///
     /// # Errors
     /// As [`Mahalanobis::transform`] and [`gram()`].
@@ -197,7 +197,7 @@ impl Mahalanobis {
         gram(kernel, self.coordinates(kernel, samples, samples)?.view())
     }
 
-    /// As [`cross_gram`], in the metric.
+    /// The kernel values of [`cross_gram`], in the metric.
     ///
     /// # Errors
     /// As [`Mahalanobis::transform`] and [`cross_gram`].
@@ -311,7 +311,7 @@ mod tests {
         };
         let apart = (k(&x) - k(&turned)).mapv(f64::abs).fold(0.0, |a: f64, &b| a.max(b));
         assert!(apart < 1e-6, "{apart}");
-        // With all of the ridge it is the plain distance again, in units of the spread.
+        // With all of the ridge the distance is the plain one again, in units of the spread.
         let plain = Mahalanobis::of_samples(x.view(), 1e12).unwrap().transform(x.view()).unwrap();
         let scale = plain[[1, 1]] / x[[1, 1]];
         assert!(plain.iter().zip(&x).all(|(plain, x)| (plain / scale - x).abs() < 1e-6), "{plain}");

@@ -126,7 +126,7 @@ impl Kernel {
         match *self {
             Self::Gaussian { .. } => {
                 let distance = aa + bb - 2.0 * dot;
-                // Not `max`, to which NaN would be a distance of zero.
+                // A comparison, not `max`, to which NaN would be a distance of zero.
                 self.of_distance(if distance < 0.0 { 0.0 } else { distance }, inv_d)
             }
             Self::Polynomial { a, b } => (dot * inv_d + a).powi(b as i32),
@@ -210,7 +210,7 @@ pub fn exp_negative(x: f32) -> f32 {
 const MIN_EXPONENT: f64 = -708.0;
 
 leveled! {
-    /// Replaces inner products by what a Gaussian kernel takes the exponential of.
+    /// Replaces inner products by the exponents of a Gaussian kernel.
     fn gaussian_exponents(dots: &mut [f64], aa: f64, bb: &[f64], scale: f64) {
         for (value, &bb) in dots.iter_mut().zip(bb) {
             let distance = aa + bb - 2.0 * *value;
@@ -258,7 +258,7 @@ pub struct KernelCorrelator {
 }
 
 impl KernelCorrelator {
-    /// For maps of `plan`'s size with `channels` channels.
+    /// Creates a correlator for maps of `plan`'s size with `channels` channels.
     pub fn new(kernel: Kernel, plan: &MapPlan, channels: usize) -> Self {
         let (rows, cols) = plan.size();
         let plane = if kernel == Kernel::Linear { 0 } else { rows * cols };
@@ -335,7 +335,7 @@ mod tests {
         };
         assert_eq!(found(), expected);
         crate::simd::tests::assert_same_on_all_levels("the exponential", found);
-        // Also where some lose digits, or are 0 or 1.
+        // Values that lose digits, and values of 0 or 1, are computed too.
         let mut row = vec![0.0, 350.0, 360.0, 400.0];
         Kernel::Gaussian { sigma: 1.0 }.apply64(&mut row, 0.0, &[0.0, 0.0, 1440.0, 1600.0], 1.0);
         assert_eq!(row, [1.0, 1.0, libm::exp(-720.0), 0.0]);

@@ -32,7 +32,7 @@ pub fn gram(kernel: Kernel, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
     finite_values(raw_gram(kernel, samples)?)
 }
 
-/// As [`gram`], also with infinite values.
+/// Computes [`gram`], also with infinite values.
 fn raw_gram(kernel: Kernel, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
     let (kernel, n) = (checked(kernel, samples, samples)?, samples.nrows());
     let mut values = Array2::zeros((n, n));
@@ -190,7 +190,7 @@ pub(crate) fn check_gram(gram: ArrayView2<f64>) -> Result<DMatrix<f64>> {
 pub(crate) fn gram_matrix(kernel: Kernel, samples: ArrayView2<f64>) -> Result<DMatrix<f64>> {
     let values = raw_gram(kernel, samples)?;
     if let Err(error) = check_entries(values.view()) {
-        // Of an infinite value, the features are to blame.
+        // An infinite value is the fault of the features.
         finite_values(values)?;
         return Err(error);
     }
@@ -326,7 +326,7 @@ mod tests {
                 assert!((value - expected(i, j)).abs() < GAUSSIAN_ERROR, "{offset}, {i}, {j}: {value}");
             }
         }
-        // As many features as a window, and a small bandwidth.
+        // The samples have as many features as a window, and the bandwidth is small.
         let x = Array2::from_shape_fn((4, 64), |(i, j)| 1e6 + ((i * 64 + j) as f64 * 1.7).sin());
         assert!(gram(Kernel::Gaussian { sigma: 0.01 }, x.view()).unwrap().diag().iter().all(|&own| own == 1.0));
     }

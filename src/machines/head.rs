@@ -185,7 +185,7 @@ impl Head {
     }
 }
 
-/// True if `cross` is a finite matrix of kernel values with `n` training samples.
+/// Checks that `cross` is a finite matrix of kernel values with `n` training samples.
 pub(crate) fn check_cross(cross: &ArrayView2<f64>, n: usize) -> Result<()> {
     if cross.ncols() != n {
         let reason = format!("there are {} kernel values per sample, the machine was fitted to {n}", cross.ncols());
@@ -197,7 +197,7 @@ pub(crate) fn check_cross(cross: &ArrayView2<f64>, n: usize) -> Result<()> {
     Ok(())
 }
 
-/// True if there are as many kernel values of samples with themselves as samples.
+/// Checks that there are as many kernel values of samples with themselves as samples.
 fn check_count(own: usize, count: usize) -> Result<()> {
     if own == count {
         return Ok(());
@@ -206,7 +206,7 @@ fn check_count(own: usize, count: usize) -> Result<()> {
     Err(Error::Samples { reason })
 }
 
-/// True if `own` are finite kernel values of `count` samples with themselves.
+/// Checks that `own` are finite kernel values of `count` samples with themselves.
 pub(crate) fn check_own<'a>(own: impl ExactSizeIterator<Item = &'a f64>, count: usize) -> Result<()> {
     check_count(own.len(), count)?;
     match own.enumerate().find(|(_, value)| !value.is_finite()) {
@@ -231,7 +231,7 @@ pub struct Embedding {
 }
 
 impl Embedding {
-    /// From coefficients of kernel values as they are.
+    /// Creates an embedding from coefficients of raw kernel values.
     pub(crate) fn raw(coefficients: &DMatrix<f64>, constant: &DVector<f64>, values: &[f64]) -> Result<Self> {
         if coefficients.iter().chain(constant.iter()).chain(values).any(|v| !v.is_finite()) {
             return Err(Error::Gram { reason: "has entries of a size that nothing can be learnt from".into() });
@@ -243,7 +243,7 @@ impl Embedding {
         })
     }
 
-    /// How many coordinates there are. Zero when the samples do not differ at all.
+    /// Number of coordinates; zero when the samples do not differ at all.
     pub fn dims(&self) -> usize {
         self.constant.len()
     }
@@ -272,11 +272,11 @@ impl Embedding {
         let factors = self.values.mapv(factor);
         if factors.iter().any(|v| !v.is_finite()) {
             return Err(Error::Samples {
-                reason: "a coordinate would be scaled by what is not a finite number".into(),
+                reason: "a coordinate would be scaled by a factor that is not a finite number".into(),
             });
         }
         let (coefficients, constant) = (&self.coefficients * &factors, &self.constant * &factors);
-        check_finite(coefficients.iter().chain(&constant), "a coordinate would be scaled beyond what numbers hold")?;
+        check_finite(coefficients.iter().chain(&constant), "a coordinate would be scaled beyond the largest number")?;
         Ok(Self { coefficients, constant, values: self.values.clone() })
     }
 }

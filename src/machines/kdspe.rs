@@ -142,7 +142,7 @@ pub(crate) fn discriminative(gram: &DMatrix<f64>, classes: &[Vec<usize>], params
     Ok(weights)
 }
 
-/// Each sample from all others of its class: `min ‖φ_j - Φt‖² + ρ‖t‖², 1ᵀt = 1, t_j = 0`.
+/// Weights that reconstruct each sample from all others of its class: `min ‖φ_j - Φt‖² + ρ‖t‖², 1ᵀt = 1, t_j = 0`.
 pub(super) fn within_class(gram: &DMatrix<f64>, ridge: f64) -> Result<DMatrix<f64>> {
     let n = gram.nrows();
     let mut lifted = gram.clone();

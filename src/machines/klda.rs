@@ -183,7 +183,8 @@ mod tests {
         }
     }
 
-    /// In its coordinates the scatter within the classes, each of mass one or of its number, and the ridge are one.
+    /// In the coordinates of an embedding the scatter within the classes, each of mass one or of its number, and the
+    /// ridge are one.
     #[test]
     fn the_scatter_of_an_embedding_is_the_identity() {
         let x = Array2::from_shape_fn((12, 3), |(i, j)| ((i * 3 + j) as f64 * 1.9).sin() + (i / 5) as f64);
@@ -202,7 +203,7 @@ mod tests {
                 within += &(away.t().dot(&away) * (mass / members.len() as f64));
             }
             assert_eq!(found.dims(), 2);
-            // Its origin is the mean, of the classes or of all samples.
+            // The origin of the coordinates is the mean, of the classes or of all samples.
             let weight = |i: usize| {
                 let class = classes.iter().filter(|&&class| class == classes[i]).count() as f64;
                 if balance { 1.0 / class } else { 1.0 }

@@ -149,7 +149,7 @@ impl Novelty {
         let away = own.iter().zip(&to_mean).zip(projections.outer_iter());
         let values: Array1<f64> = away.map(|((own, to_mean), row)| own + to_mean - row.dot(&row)).collect();
         check_finite(&values, "the kernel values are too large for a novelty")?;
-        // Below zero only by rounding.
+        // Rounding alone puts a novelty below zero.
         Ok(values.mapv_into(|value| value.max(0.0)))
     }
 }
@@ -176,7 +176,7 @@ mod tests {
         assert!(corners().embedding.transform(huge.view()).is_ok());
         let error = corners().novelty(huge.view(), &[1e300]).unwrap_err();
         assert!(matches!(error, Error::Samples { .. }) && error.to_string().contains("too large"), "{error}");
-        // One that rounding puts below zero is still none.
+        // A novelty that rounding puts below zero is 0.
         assert_eq!(corners().novelty(array![[0.0, 0.5, 0.0, 0.5]].view(), &[0.5 - 1e-16]).unwrap()[0].max(1e-9), 1e-9);
     }
 

@@ -22,7 +22,7 @@ settings! {
     }
 }
 
-/// Weighted kernel ridge regression on the soft labels of the samples. Its decisions are in their units.
+/// Weighted kernel ridge regression on the soft labels of the samples. The decisions are in units of the labels.
 ///
 /// Samples of one class only, or that all look alike, give the constant that fits them best.
 #[derive(Clone, Copy, Debug)]

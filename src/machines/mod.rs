@@ -76,7 +76,8 @@ pub trait Machine: std::fmt::Debug + Send + Sync {
 /// How machines for two classes tell several apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Multiclass {
-    /// A head for each class, above zero for it and below for all others; of two classes for the second one only.
+    /// A head for each class, above zero for it and below for all others; for two classes a head of the second one
+    /// only.
     OneVsRest,
     /// A head for each pair of classes, from their samples alone, above zero for the later one: (0, 1), (0, 2) …
     OneVsOne,

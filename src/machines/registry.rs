@@ -40,7 +40,7 @@ macro_rules! machines {
         })*
 
         impl MachineKind {
-            /// All of them, in the order in which they are listed.
+            /// All machines, in the order in which they are listed.
             pub const ALL: &[Self] = &[$(Self::$kind),*];
 
             /// The name as flags and files have it.
@@ -53,14 +53,14 @@ macro_rules! machines {
                 match self { $(Self::$kind => $guards,)* }
             }
 
-            /// Its settings, all at their defaults.
+            /// The settings of the machine, all at their defaults.
             pub fn params(self) -> MachineParams {
                 match self { $(Self::$kind => MachineParams::$kind($module::Params::default()),)* }
             }
         }
 
         impl MachineParams {
-            /// Which machine these settings are of.
+            /// The machine of these settings.
             pub const fn kind(&self) -> MachineKind {
                 match self { $(Self::$kind(_) => MachineKind::$kind,)* }
             }

@@ -18,7 +18,7 @@ pub struct Samples {
     pub(crate) weights: DVector<f64>,
     pub(crate) soft_labels: DVector<f64>,
     pub(crate) start: Option<DVector<f64>>,
-    /// How many samples they count as where classes are balanced.
+    /// Number of samples that each counts as where classes are balanced.
     pub(crate) mass: f64,
 }
 
@@ -35,7 +35,7 @@ impl Samples {
         Self::of_matrix(check_gram(gram)?, labels)
     }
 
-    /// As [`Samples::new`], with the Gram matrix of the rows of `samples`.
+    /// Creates samples like [`Samples::new`], with the Gram matrix of the rows of `samples`.
     ///
     /// # Errors
     /// As [`Samples::new`] and [`gram`](crate::kernels::gram()).
@@ -86,7 +86,7 @@ impl Samples {
         Ok(self)
     }
 
-    /// How many samples there are, at least one.
+    /// Number of samples, at least one.
     #[expect(clippy::len_without_is_empty, reason = "a Gram matrix is never empty")]
     pub fn len(&self) -> usize {
         self.labels.len()
@@ -147,7 +147,7 @@ impl Samples {
     }
 }
 
-/// As [`Samples::shares`], of any weights.
+/// The shares of [`Samples::shares`], for any weights.
 pub(crate) fn shares(weights: &DVector<f64>, of: &[usize]) -> DVector<f64> {
     let total: f64 = of.iter().map(|&i| weights[i]).sum();
     let mut shares = DVector::zeros(weights.len());

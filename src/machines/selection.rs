@@ -157,7 +157,7 @@ mod tests {
         let labels = [1.0, -1.0, -1.0, 1.0, -1.0, -1.0, -1.0, 1.0];
         let folds = stratified(&labels, 3).unwrap();
         assert_eq!(folds, [vec![0, 1, 2], vec![3, 4, 5], vec![6, 7]]);
-        // Each sample is in one of them.
+        // Each sample is in one fold.
         let (_, labels) = rings();
         let mut all = stratified(&labels, 4).unwrap().concat();
         all.sort_unstable();

@@ -113,7 +113,7 @@ impl Encoder {
             return Err(Error::Samples { reason });
         }
         let found = self.encode_vector(&DVector::from_column_slice(values), own);
-        // Infinite squares would say that it lies in the span of the negatives.
+        // Infinite squares would say that the exemplar lies in the span of the negatives.
         let numbers = [found.u, found.beta0, found.nu, found.v.norm_squared()];
         check_finite(numbers.iter().chain(&found.beta), "the kernel values are too large for an exemplar")?;
         Ok(found)

@@ -1,8 +1,8 @@
 //! Classification by sparse representation (Wright, Yang, Ganesh, Sastry & Ma, TPAMI 2009), in any feature space.
 //!
 //! A sample is written by few training samples of any class, `min ½‖φ(z) - Σ sᵢ φ(xᵢ)‖² + τ‖s‖₁`, the Lagrangian form
-//! of theirs; it belongs to the class whose part of the code `s` leaves least of it (their algorithm 1).
-//! It needs inner products only, so any kernel works (Gao, Tsang & Chia, ECCV 2010).
+//! of their problem. It belongs to the class whose part of the code `s` has the least residual (their algorithm 1). It
+//! needs inner products only, so any kernel works (Gao, Tsang & Chia, ECCV 2010).
 //!
 //! Samples are to have about the same length, else long ones are preferred: a Gaussian kernel sees to that, feature
 //! values for a linear one are normalised first.
@@ -26,7 +26,7 @@ settings! {
         /// A sweep over all weights that changes the representation by less than this share of the largest kernel value
         /// ends the iteration
         tolerance: f64 = 1e-9, Within(1e-15, 1.0);
-        /// Sweeps after which it is given up
+        /// Maximum number of sweeps
         max_sweeps: usize = 100_000, Within(1.0, 1e12);
     }
 }
@@ -41,7 +41,7 @@ pub struct SparseClassifier {
 }
 
 impl SparseClassifier {
-    /// For training samples with the Gram matrix `gram` (n x n) and n `classes`, any numbers.
+    /// Creates a classifier from training samples with the Gram matrix `gram` (n x n) and n `classes`, any numbers.
     ///
     /// # Errors
     /// [`Error::Setting`] for a parameter out of its range; [`Error::Gram`] for an invalid Gram matrix (see
@@ -128,7 +128,7 @@ impl SparseClassifier {
             own[row] - 2.0 * explained + within
         });
         check_finite(&residuals, "the kernel values are too large for a residual")?;
-        // Below zero only by rounding.
+        // Rounding alone puts a residual below zero.
         Ok(residuals.mapv_into(|value| value.max(0.0)))
     }
 
@@ -203,7 +203,7 @@ mod tests {
                 }
             }
         }
-        // Beyond the largest kernel value nothing is worth its price.
+        // No weight is worth a price above the largest kernel value.
         let dear = SparseClassifier::new(Params { tau: 2.0, ..params }, k.view(), &classes).unwrap();
         assert!(dear.codes(cross.view()).unwrap().iter().all(|&v| v == 0.0));
     }
@@ -246,7 +246,7 @@ mod tests {
         assert!(machine.residuals(Array2::zeros((2, 3)).view(), &[1.0]).is_err());
         assert!(machine.classify(Array2::zeros((1, 3)).view(), &[f64::INFINITY]).is_err());
         assert!(machine.classify(Array2::zeros((0, 3)).view(), &[]).unwrap().is_empty());
-        // Nearly equal samples make it slow: one sweep is not enough.
+        // Nearly equal samples make the iteration slow: one sweep is not enough.
         let alike = array![[1.0, 0.999], [0.999, 1.0]];
         let hasty =
             SparseClassifier::new(Params { max_sweeps: 1, ..Params::default() }, alike.view(), &[0, 1]).unwrap();

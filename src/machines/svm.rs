@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::settings::settings;
 use crate::simd::leveled;
 
-/// Curvature that a pair of equal samples counts with.
+/// Curvature that is assumed for a pair of equal samples.
 const MIN_CURVATURE: f64 = 1e-12;
 
 /// Steps from one check for a request to cancel to the next.
@@ -35,8 +35,8 @@ settings! {
     }
 }
 
-/// The support vector machine. Its decisions are ±1 on the margins; coefficients are `yᵢ aᵢ`, zero but for the
-/// support vectors.
+/// The support vector machine. The decisions are ±1 on the margins; coefficients are `yᵢ aᵢ`, zero but for the support
+/// vectors.
 ///
 /// Started from the coefficients of an earlier fit ([`Samples::with_start`]), it needs a handful of steps.
 /// Inseparable samples get the decision of the midpoint.
@@ -171,8 +171,8 @@ leveled! {
 
 /// A coefficient between zero and `bound` after a move by `by`, exactly onto the end of its range if it reaches it.
 ///
-/// So does one that rounding alone keeps off it: where all samples are at their bounds the bias is the midpoint of an
-/// interval, and a coefficient that seemed free would put it on one of its ends.
+/// A coefficient that rounding alone keeps off the end lands there too: where all samples are at their bounds the bias
+/// is the midpoint of an interval, and a coefficient that seemed free would put it on one of its ends.
 fn moved(a: f64, by: f64, to_the_end: bool, bound: f64) -> f64 {
     let share = (a + by) / bound;
     match to_the_end {
@@ -204,7 +204,7 @@ mod tests {
             let bound = c * weights[i] * 8.0 / (2.0 * total);
             assert!((alpha - labels[i] * bound).abs() < 1e-12, "{i}: {alpha}, not {bound}");
         }
-        // Without balance the price is that of each sample, and the smaller class, of weight 3, the limit of both.
+        // Without balance each sample has the price, and the smaller class, of weight 3, the limit of both.
         let plain = Svm::new(Params { c, balance: false, ..Params::default() }).unwrap().fit(&samples).unwrap();
         let alpha = &plain.linear().alpha;
         assert!((alpha[0] - 1.0).abs() < 1e-12 && (alpha[3] - 0.5).abs() < 1e-12, "{alpha}");

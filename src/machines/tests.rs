@@ -1,5 +1,5 @@
-//! Properties of every kernel machine for any samples: finite numbers or a typed error, and decisions that do not depend
-//! on the order of the samples. Their bits are those of a file.
+//! Properties of every kernel machine for any samples: finite numbers or a typed error, and decisions that do not
+//! depend on the order of the samples. Their bits are compared with a file.
 
 use crate::Error;
 use crate::kernels::{Kernel, cross_gram, gram, own_values};

@@ -62,7 +62,7 @@ pub(crate) struct Listing {
     pub images: Vec<PathBuf>,
     /// Other files that are not hidden.
     pub files: usize,
-    /// Names of those that are pictures of other formats, unsorted.
+    /// Names of files that are pictures of other formats, unsorted.
     pub pictures: Vec<String>,
     /// Folders that are not hidden.
     pub folders: usize,

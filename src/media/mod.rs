@@ -1,4 +1,4 @@
-//! Where frames come from.
+//! Sources of frames.
 //!
 //! [`open()`] opens what a user names: a folder of images ([`Sequence`]), a video, a camera or an address that `ffmpeg`
 //! reads, or a pipe of raw frames ([`Y4m`]). Each is a [`Source`]: its [`Info`], and its frames in order as [`Item`]s.

@@ -45,7 +45,8 @@ pub struct OpenOptions {
     pub lenient: bool,
     /// Longest wait for the next frame of a video.
     pub timeout: Duration,
-    /// Which video of a file that has several, from 1. The default is the one that is marked so, else the first.
+    /// Number of the video in a file that has several, from 1. By default the video that is marked as default, else the
+    /// first.
     pub stream: Option<usize>,
     /// Black and white of samples with more than 8 bits. The default is the range of the first frame.
     pub levels: Option<(u16, u16)>,
@@ -106,7 +107,7 @@ pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result
             // Animations are videos.
             Ok(ImageFormat::Gif) => {}
             Ok(ImageFormat::Png) if is_animated(&encoded(given)?, ImageFormat::Png) => {}
-            // ffmpeg does not read these.
+            // ffmpeg does not read animated WebP.
             Ok(ImageFormat::WebP) if is_animated(&encoded(given)?, ImageFormat::WebP) => {
                 return Ok(Box::new(WebP::open(given)?));
             }

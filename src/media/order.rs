@@ -66,9 +66,9 @@ fn stem(path: &Path) -> String {
 /// How the digits after a point are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Points {
-    /// As a counter: 1.9 before 1.10.
+    /// The digits count: 1.9 before 1.10.
     Count,
-    /// As a fraction: 1.10 before 1.9.
+    /// The digits are a fraction: 1.10 before 1.9.
     Fraction,
     Unclear,
 }
@@ -85,7 +85,7 @@ impl Points {
         }
         let shortest = fractions.iter().map(|digits| digits.len()).min().unwrap_or(0);
         let longer = || fractions.iter().filter(|digits| digits.len() > shortest);
-        // Of digits of one length both readings give the same order.
+        // Both readings give the same order for digits of one length.
         if longer().next().is_none() {
             return Self::Count;
         }

@@ -62,7 +62,7 @@ impl FromStr for RawFormat {
 }
 
 impl RawFormat {
-    /// Frames of planes.
+    /// The format of frames of planes.
     pub(super) fn planes(planes: Planes, rate: Option<f64>) -> Self {
         Self { pixels: RawPixels::Planes(planes), width: planes.width, height: planes.height, rate }
     }

@@ -238,7 +238,7 @@ impl TruthFile {
         }
         if let ([_, _, ..], Some(target)) = (&self.choice[..], self.target) {
             warnings.push(format!(
-                "{path}: there is a truth of {} targets ({}): that of {target} is read",
+                "{path}: its truth has {} targets ({}): target {target} is read",
                 self.choice.len(),
                 numbers(&self.choice)
             ));
@@ -250,8 +250,8 @@ impl TruthFile {
 fn no_target(path: &Path, target: u32, there: &[u32]) -> Error {
     let path = path.display();
     let expected = match there {
-        [] => format!("{path}: its truth is of one target"),
-        there => format!("{path}: there is a truth of the targets {}", numbers(there)),
+        [] => format!("{path}: its truth has one target"),
+        there => format!("{path}: its truth has the targets {}", numbers(there)),
     };
     Error::parameter("target", target, expected)
 }
@@ -270,7 +270,7 @@ struct Aligned {
     rows: Vec<Option<Row>>,
     /// Index of the first image that the benchmark evaluates.
     first: usize,
-    /// Position of the last one.
+    /// Position of the last image that the benchmark evaluates.
     last: Option<usize>,
     otb: Option<&'static OtbSequence>,
 }

@@ -32,7 +32,7 @@ const MAX_THREADS: usize = 4;
 /// How often a wait checks for cancellation.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Time for the threads to end: much longer than a frame takes. One that reads a pipe may wait for it for ever.
+/// Time for the threads to end: much longer than a frame takes. A thread that reads a pipe may wait for ever.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 const LIVE_GRACE: Duration = Duration::from_millis(200);
 
@@ -229,7 +229,7 @@ impl Item {
     }
 }
 
-/// What the frames of a source contain.
+/// The contents of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// Channels of the frame to track.
@@ -249,9 +249,9 @@ impl From<Channels> for Demand {
 /// Positions of a source, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The first.
+    /// The first position.
     pub first: usize,
-    /// The last, included; `None` for the end of the source.
+    /// The last position, included; `None` for the end of the source.
     pub last: Option<usize>,
 }
 
@@ -268,7 +268,7 @@ impl Span {
         self.last.map(|last| last.checked_sub(self.first).map_or(0, |more| more.saturating_add(1)))
     }
 
-    /// True if `position` is one of them.
+    /// True if `position` is in the span.
     pub fn contains(&self, position: usize) -> bool {
         position >= self.first && self.last.is_none_or(|last| position <= last)
     }
@@ -305,7 +305,7 @@ pub struct Prefetch {
     position: usize,
     threads: Vec<JoinHandle<()>>,
     cancel: CancelToken,
-    /// How long to wait for them.
+    /// How long to wait for the threads.
     grace: Duration,
 }
 

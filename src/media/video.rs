@@ -71,13 +71,13 @@ const MIN_INDEX: usize = 100;
 /// Further packets to read, because a later packet can hold an earlier frame.
 const REORDERED: usize = 64;
 
-/// The same in seconds.
+/// Seconds of further packets to read.
 const REORDERED_SECONDS: f64 = 10.0;
 
 /// Maximum number of frames to ask ffmpeg for, which reads the number as floating point.
 const MAX_FRAMES: usize = 1 << 53;
 
-/// Where the first keyframe is looked for: in the first seconds, as ffprobe has it.
+/// Interval in which the first keyframe is looked for, as ffprobe has it: the first seconds.
 const LATEST_KEY: &str = "%+20";
 
 /// A base rate above this one is that of the ticks.
@@ -108,7 +108,7 @@ struct Indexed {
     key: bool,
 }
 
-/// Where to seek.
+/// The target of a seek.
 #[derive(Clone, Copy, Debug)]
 struct Seek {
     /// Seconds, at or after a keyframe.
@@ -189,7 +189,7 @@ impl Video {
         }
     }
 
-    /// Where to seek for the frame `first`, if a keyframe before it and the times up to it are known.
+    /// The target of a seek for the frame `first`, if a keyframe before it and the times up to it are known.
     fn seek_point(&self, first: usize, cancel: &CancelToken) -> Option<Seek> {
         if self.input.kind != Kind::File || first <= MIN_SEEK {
             return None;
@@ -357,19 +357,19 @@ impl Input {
         self.path.to_str().map_or_else(|| self.path.clone(), |text| without_user(text).into())
     }
 
-    /// Why it cannot be opened.
+    /// The error for an input that cannot be opened.
     fn error(&self, reason: impl Into<String>) -> Error {
         let reason = self.plain(reason.into());
         Error::Sequence { path: self.shown(), reason }
     }
 
-    /// Why it ends.
+    /// The error for an input that ends early.
     fn ended(&self, reason: impl Into<String>) -> Error {
         let reason = self.plain(reason.into());
         Error::Ended { path: self.shown(), reason }
     }
 
-    /// ffmpeg's message, which has the address, too, without its password.
+    /// ffmpeg's message without the password of the address in it.
     fn plain(&self, reason: String) -> String {
         if reason.contains("Format not on whitelist") {
             return "there is no video in it, or it is a playlist or a pattern of images: give the video, the folder of the \
@@ -756,7 +756,7 @@ impl Frames {
         known.zip(log).is_some_and(|(known, log)| log.time == Some(known.time) && log.key >= known.key)
     }
 
-    /// The next frame and its time; `None` at the end. Of a frame before the first there is only the log.
+    /// The next frame and its time; `None` at the end. A frame before the first has a log only.
     fn frame(&mut self) -> Result<Option<(Option<Decoded>, Option<f64>)>> {
         let mut is_right = !self.sought || self.begun > 0 || self.find_key();
         let Some(out) = &mut self.out else { return Ok(None) };
@@ -776,7 +776,7 @@ impl Frames {
         }
         self.process.limits.cancel.check()?;
         if !is_right {
-            // Another frame, or none: this file cannot be sought.
+            // The frame is another one, or missing: this file cannot be sought.
             *self = self.video.start(None, self.span, self.demand, &self.process.limits.cancel)?;
             return self.frame();
         }
@@ -811,7 +811,7 @@ impl Frames {
                     _ if video.input.kind == Kind::Camera => Err(after("the camera stopped".into())),
                     _ => match (self.process.errors(), video.probe.announced) {
                         (Some(errors), _) if video.is_strict() => Err(after(format!("ffmpeg: {errors}"))),
-                        // A network stream.
+                        // A network stream broke off.
                         (_, Some(expected))
                             if video.input.kind == Kind::Address && !video.lenient && 10 * read < 9 * expected =>
                         {
@@ -855,7 +855,7 @@ impl Frames {
         let mut index = lock(&self.video.index);
         let frame = Indexed { time: (count, tick), key: log.key };
         if !self.sought && index.get(self.read - 1).is_some_and(|known| known.time != frame.time) {
-            // The packets have told otherwise.
+            // The packets had listed other frames.
             index.truncate(self.read - 1);
         }
         if index.len() + 1 == self.read && (index.is_empty() || !self.video.info.live) {

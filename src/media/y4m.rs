@@ -22,7 +22,7 @@ const MAX_LINE: usize = 1024;
 /// Gray is the luma plane, stretched if black is 16; colours are by BT.601.
 pub struct Y4m {
     info: Info,
-    /// `None` once it is read; a file is opened again.
+    /// `None` once the pipe is read; a file is opened again.
     reader: Mutex<Option<Reader>>,
 }
 

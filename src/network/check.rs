@@ -1,4 +1,4 @@
-//! Whether a network of a stranger may be run: the runtime trusts the sizes and the nesting that a file claims.
+//! Checks whether an unknown network may be run: the runtime trusts the sizes and the nesting that a file claims.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const MAX_PRODUCTS: u128 = 100_000_000_000;
 /// Refuses graphs within graphs and types within types, which the reader of the file follows to any depth.
 ///
 /// # Errors
-/// For them, and for a file that is damaged.
+/// For such graphs and types, and for a damaged file.
 pub fn check_nesting(bytes: &[u8]) -> Result<(), Problem> {
     for graph in messages(bytes, &[7])? {
         for node in messages(graph, &[1])? {
@@ -71,7 +71,7 @@ pub type WeightShapes = HashMap<String, Vec<u128>>;
 /// Runs a network node by node, each only after its answer is known to be small enough.
 pub struct Walk<'a> {
     graph: &'a GraphProto,
-    /// Without optimisation, which computes what is constant while it loads.
+    /// The model without optimisation, which would compute constants while it loads.
     model: &'a Model,
     constants: HashMap<&'a str, &'a TensorProto>,
     values: HashMap<&'a str, Value>,
@@ -136,7 +136,7 @@ impl<'a> Walk<'a> {
             _ => &[],
         };
         if sizes.iter().filter_map(|&i| inputs.get(i)).any(|name| self.of_pictures.contains(name)) {
-            return Err("a size depends on what a picture shows".into());
+            return Err("a size depends on the content of a picture".into());
         }
         let (numbers, products) = self.needs(node, kind, &inputs)?;
         let held: u128 = self.values.values().map(|value| value.len() as u128).sum();
@@ -162,7 +162,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// At most so many numbers in the answer of a node, and products for it.
+    /// Upper bounds of the numbers in the answer of a node, and of the products for it.
     fn needs(&self, node: &NodeProto, kind: &str, inputs: &[&str]) -> Result<(u128, u128), Problem> {
         let shapes = inputs.iter().filter(|name| !name.is_empty()).map(|name| self.shape(name));
         let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
@@ -212,7 +212,7 @@ impl<'a> Walk<'a> {
                 (places.saturating_mul(filters), places.saturating_mul(weights))
             }
             "MatMul" | "Gemm" => {
-                // Batches of the one for each of the other.
+                // Each batch of one matrix is multiplied with each batch of the other.
                 let outer =
                     (count(first) / side(first, 0).max(1)).saturating_mul(count(second) / side(second, 1).max(1));
                 let turned = node
@@ -241,7 +241,7 @@ impl<'a> Walk<'a> {
         if let Some(value) = self.values.get(name) {
             return Ok(value.shape().iter().map(|&side| side as u128).collect());
         }
-        let constant = self.constants.get(name).ok_or_else(|| format!("{name} comes after it, or from nowhere"))?;
+        let constant = self.constants.get(name).ok_or_else(|| format!("no earlier node gives the value {name}"))?;
         Ok(constant.dims.iter().map(|side| u128::from(side.unsigned_abs())).collect())
     }
 
@@ -251,7 +251,7 @@ impl<'a> Walk<'a> {
             let sizes: TensorView<'_, i32> = value.as_view().try_into()?;
             return Ok(sizes.iter().map(|&size| size.into()).collect());
         }
-        let constant = self.constants.get(name).ok_or("a size comes from nowhere")?;
+        let constant = self.constants.get(name).ok_or("no node gives a size")?;
         Ok(match &constant.raw_data {
             Some(bytes) => bytes.borrow().as_chunks().0.iter().map(|&eight| i64::from_le_bytes(eight)).collect(),
             None => constant.int64_data.clone(),
@@ -263,7 +263,7 @@ impl<'a> Walk<'a> {
             let scales: NdTensorView<'_, f32, 1> = value.as_view().try_into()?;
             return Ok(scales.iter().copied().collect());
         }
-        let constant = self.constants.get(name).ok_or("a scale comes from nowhere")?;
+        let constant = self.constants.get(name).ok_or("no node gives a scale")?;
         Ok(match &constant.raw_data {
             Some(bytes) => bytes.borrow().as_chunks().0.iter().map(|&four| f32::from_le_bytes(four)).collect(),
             None => constant.float_data.clone(),

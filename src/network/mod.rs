@@ -18,11 +18,12 @@ use crate::settings::{Setting, choice, settings};
 use crate::simd::leveled;
 use check::{Walk, WeightShapes, check_nesting};
 
-/// No network of this kind is larger.
+/// Maximum bytes of a network file.
 const MAX_BYTES: u64 = 256 << 20;
 
 settings! {
-    /// What a network was trained for: that of NanoTrack, unless `siamese.toml` beside it says otherwise.
+    /// The inputs and the score that a network was trained for: those of NanoTrack, unless `siamese.toml` beside it
+    /// says otherwise.
     pub struct Recipe {
         /// Side in pixels of the picture of the target
         exemplar: usize = 127, Within(16.0, 1024.0);
@@ -74,14 +75,14 @@ struct Backbone {
     path: PathBuf,
     network: Network,
     recipe: Recipe,
-    /// Whether it takes pictures of the search area's size only.
+    /// Whether the network takes pictures of the search area's size only.
     fixed: bool,
 }
 
 /// The inputs by which a network is tried before it is run as a whole, given the model as its file has it.
 type Inputs<'a> = dyn Fn(&Model) -> std::result::Result<Vec<Vec<Map>>, Problem> + Sync + 'a;
 
-/// What the head says of a search area.
+/// The head's answer for a search area.
 pub struct Answer {
     /// The probability that the target is at each cell, `[row][column]`.
     pub scores: Vec<f32>,
@@ -109,7 +110,7 @@ impl Networks {
                 }
             }
         };
-        // Those of other folders are loaded meanwhile.
+        // Networks of other folders can be loaded meanwhile.
         let mut place = lock(&place);
         if let Some(networks) = place.upgrade() {
             return Ok(networks);
@@ -191,7 +192,7 @@ impl Networks {
         self.side
     }
 
-    /// As [`Backbone::exemplar`].
+    /// The features of the target, see [`Backbone::exemplar`].
     pub fn exemplar(&self, cut: impl Fn(usize) -> Vec<f32> + Send, pool: &Arc<ThreadPool>) -> Result<Map> {
         on_own_thread(|| pool.run(|| self.backbone.exemplar(cut, pool)))
     }
@@ -208,7 +209,7 @@ impl Networks {
         on_own_thread(|| pool.run(both))
     }
 
-    /// As [`Backbone::features`].
+    /// The features of a picture, see [`Backbone::features`].
     fn features(&self, picture: Vec<f32>, side: usize, pool: &Arc<ThreadPool>) -> Result<Map> {
         self.backbone.features(picture, side, pool)
     }
@@ -232,7 +233,7 @@ impl Networks {
         let classes: Vec<f32> = classes.iter().copied().collect();
         let sides: Vec<f32> = sides.iter().copied().collect();
         let (background, target) = classes.split_at_checked(self.side * self.side)?;
-        // The softmax of two.
+        // Softmax over two values.
         let scores: Vec<f32> = background.iter().zip(target).map(|(b, t)| 1.0 / (1.0 + (b - t).exp())).collect();
         let whole = scores.len() == self.side * self.side && sides.len() == 4 * scores.len();
         (whole && scores.iter().chain(&sides).all(|v| v.is_finite())).then_some(Answer { scores, sides })
@@ -240,9 +241,9 @@ impl Networks {
 }
 
 impl Backbone {
-    /// The features of the target in the middle of a square picture, which `cut` makes of the exemplar's side, or of the
-    /// search area's with more around it. A backbone of fixed size sees the larger one, and the middle of its features
-    /// counts.
+    /// The features of the target in the middle of a square picture. `cut` makes the picture of the exemplar's side, or
+    /// of the search area's side with more around the target. A backbone of fixed size sees the larger one, and the
+    /// middle of its features counts.
     ///
     /// # Errors
     /// As [`Networks::features`].
@@ -283,7 +284,7 @@ struct Cut {
     /// The convolution's input and other values that are needed later.
     before: Vec<NodeId>,
     input: NodeId,
-    /// Where the weights are not constant.
+    /// The node of weights that are not constant.
     weights: Option<NodeId>,
     output: NodeId,
     convolution: Depthwise,
@@ -446,7 +447,7 @@ impl Depthwise {
         let (stride, padding) = (same("strides", 1)?, same("pads", 0)?);
         let depthwise = attribute("group")?.i == i64::try_from(count).ok() && count > 1;
         let plain = attribute("auto_pad").is_none() && same("dilations", 1)? == 1;
-        // So that each number counts.
+        // These bounds make each number of the channel count.
         let dense = (1..=rows.min(columns)).contains(&stride) && padding < rows.min(columns);
         if !(depthwise && plain && dense) {
             return None;
@@ -549,8 +550,8 @@ pub fn pool() -> Arc<ThreadPool> {
     Arc::new(ThreadPool::with_num_threads(1))
 }
 
-/// What `work` returns. The runtime waits for its own pool of rayon; a caller on another pool would start on the next
-/// target meanwhile, in the middle of this one. A plain thread only waits.
+/// Runs `work` on a plain thread and returns its result. The runtime waits for its own pool of rayon; a caller on
+/// another pool would start on the next target meanwhile, in the middle of this one. A plain thread only waits.
 fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     if rayon::current_thread_index().is_none() {
         return work();
@@ -649,7 +650,7 @@ pub(super) mod tests {
             field(1, &[inputs, field(2, output.as_bytes()), field(4, kind.as_bytes())].concat())
         };
         let numbers: Vec<u8> = shape.iter().flat_map(|side| side.to_le_bytes()).collect();
-        // Its dimension, its type (int64), its name and its numbers.
+        // The tensor's dimension, type (int64), name and numbers.
         let tensor = [vec![8, shape.len() as u8, 16, 7], field(8, b"size"), field(9, &numbers)].concat();
         let mut graph = [field(5, &tensor), node(&["size"], "zeros", "ConstantOfShape")].concat();
         if nodes > 1 {

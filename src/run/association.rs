@@ -1,4 +1,4 @@
-//! Which detection is which target: rounds of assignments of least cost, by overlap within gates.
+//! Assigns detections to targets in rounds of least cost, by overlap within gates.
 
 use super::detections::{Detection, DetectionParams};
 use crate::bbox::BBox;
@@ -12,7 +12,7 @@ pub(super) struct Candidate {
     pub state: State,
     pub confirmed: bool,
     pub class: Option<String>,
-    /// How often the margin of [`DetectionParams::reach`] is around its box in the last round.
+    /// How many margins of [`DetectionParams::reach`] are around its box in the last round.
     pub times: usize,
 }
 
@@ -115,7 +115,7 @@ mod tests {
             assert_eq!(found(&both[..1], &[detection(8.0, 0.9)]), [Some(0)]);
             assert_eq!(found(&both[..1], &[detection(0.0, 0.3)]), [None], "but not by a low score");
         }
-        // So does one that detections have missed: the box may be on what covered it.
+        // The same holds for a target that detections have missed: its box may be on what covered it.
         let missed = [Candidate { times: 1, ..target(0.0, State::Tracking, true) }];
         assert_eq!(
             (found(&missed, &[detection(21.0, 0.9)]), found(&tracked, &[detection(21.0, 0.9)])),

@@ -39,9 +39,9 @@ pub enum Reach {
     FromHere,
     /// The box holds in its own frame only: the path leads on as if it were not there.
     ThisFrame,
-    /// Up to the next given box the target is tracked from both.
+    /// The target is tracked from both this box and the next given one.
     BothSides,
-    /// Up to the next given box the boxes are interpolated linearly.
+    /// The boxes up to the next given box are interpolated linearly.
     Interpolated,
 }
 
@@ -64,7 +64,7 @@ pub enum Command {
         bbox: BBox,
         /// Its name.
         name: Option<String>,
-        /// What it is.
+        /// Its class.
         class: Option<String>,
     },
     /// Gives a target a new box.
@@ -89,7 +89,7 @@ pub enum Command {
         target: u32,
         /// The frame.
         position: usize,
-        /// Whether it is covered.
+        /// Whether the target is covered.
         on: bool,
     },
     /// Corrects the place and the size of a target, without learning anew.
@@ -141,7 +141,7 @@ pub enum Command {
         target: u32,
         /// Its name.
         name: Option<String>,
-        /// What it is.
+        /// Its class.
         class: Option<String>,
         /// Its attributes; the former ones if they are missing.
         attributes: Option<Attributes>,
@@ -184,14 +184,14 @@ pub enum Command {
     },
 }
 
-/// A command, and what its answer repeats.
+/// A command, with the word and the tag that its answer repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The command's word; empty where there is none.
     pub word: String,
     /// The caller's own mark.
     pub tag: Value,
-    /// The command, or why the text is none.
+    /// The command, or why the text is no command.
     pub command: Result<Command, String>,
 }
 
@@ -237,7 +237,7 @@ impl Command {
         Request::parse(text).command
     }
 
-    /// The box that it gives.
+    /// The box that the command gives.
     pub fn bbox(&self) -> Option<BBox> {
         match self {
             Self::Add { bbox, .. } | Self::Give { bbox, .. } | Self::Pick { bbox } => Some(*bbox),

@@ -24,7 +24,7 @@ pub const MAX_DETECTIONS: usize = 1000;
 /// Maximum bytes of frames that are kept for detections that come late.
 const MAX_FRAME_BYTES: usize = 256 << 20;
 
-/// How often the margin of a target is counted.
+/// Maximum number of margins around the box of a target.
 const MAX_REACH: usize = 3;
 
 /// Confidence from which a target is sure, and by how much verifiers must differ to decide between two targets.
@@ -41,7 +41,7 @@ pub struct Detection {
     /// How sure the detector is, 0 to 1.
     #[serde(default = "certain")]
     pub score: f64,
-    /// What it is. Detections of one class begin no target of another and correct none.
+    /// Its class. Detections of one class begin no target of another and correct none.
     #[serde(default)]
     pub class: Option<String>,
 }
@@ -51,7 +51,7 @@ fn certain() -> f64 {
 }
 
 settings! {
-    /// How detections become targets.
+    /// Rules by which detections become targets.
     pub struct DetectionParams {
         /// Score from which a detection begins a target
         birth: f64 = 0.6, Within(0.0, 1.0);
@@ -61,9 +61,9 @@ settings! {
         low: f64 = 0.1, Within(0.0, 1.0);
         /// Least overlap (intersection over union) of a detection with its target
         overlap: f64 = 0.2, Within(0.0, 1.0);
-        /// The same for scores below `high`
+        /// Least overlap for scores below `high`
         overlap_low: f64 = 0.5, Within(0.0, 1.0);
-        /// The same for a target that is not yet confirmed
+        /// Least overlap for a target that is not yet confirmed
         overlap_new: f64 = 0.35, Within(0.0, 1.0);
         /// Margin around both boxes, in shares of their sides, for a target that is lost; once more for each detection in
         /// a row that has missed it, up to three times
@@ -95,7 +95,7 @@ settings! {
 }
 
 impl DetectionParams {
-    /// Sets one of them by its name, as `double-frames` or `double_frames`, to what `text` says.
+    /// Sets a parameter by its name, as `double-frames` or `double_frames`, to what `text` says.
     ///
     /// # Errors
     /// [`Error::Setting`] for an unknown name and a value out of its range.
@@ -103,7 +103,7 @@ impl DetectionParams {
         Setting::set(self, "detections", &name.replace('_', "-"), text, false)
     }
 
-    /// Whether all of them are in their ranges.
+    /// Checks that all parameters are in their ranges.
     ///
     /// # Errors
     /// [`Error::Setting`] for the first that is not.
@@ -112,7 +112,7 @@ impl DetectionParams {
     }
 }
 
-/// What became of the detections of a frame.
+/// Result of the detections of a frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Detected {
     /// The target of each detection, which may not be confirmed yet; `None` for one that is not used.
@@ -121,7 +121,7 @@ pub struct Detected {
     pub refused: Vec<(usize, String)>,
 }
 
-/// What a session needs for detections.
+/// State of a session with detections.
 #[derive(Clone, Debug)]
 pub(super) struct Detector<F> {
     pub params: DetectionParams,
@@ -137,20 +137,20 @@ pub(super) struct Detector<F> {
     pub has_begun: bool,
 }
 
-/// What detections say of a target.
+/// The evidence of detections for a target.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Life {
-    /// Whether it is shown.
+    /// Whether the target is shown.
     pub confirmed: bool,
-    /// Whether it was added by the caller, who ends it too.
+    /// Whether the caller added the target, who ends it too.
     given: bool,
     class: Option<String>,
-    /// Detections less misses, at most the patience. The target ends without any.
+    /// Detections less misses, at most the patience; at 0 the target ends.
     evidence: f64,
     hits: usize,
-    /// Detections in a row that have missed it.
+    /// Detections in a row that have missed the target.
     missed: usize,
-    /// Detections since it was lost.
+    /// Detections since the target was lost.
     hits_lost: usize,
     /// The frame of the last detection.
     last_hit: usize,
@@ -159,7 +159,7 @@ pub(super) struct Life {
 }
 
 impl Life {
-    /// Of a target that the caller has added.
+    /// The life of a target that the caller has added.
     fn given() -> Self {
         Self { confirmed: true, given: true, ..Self::default() }
     }
@@ -169,7 +169,7 @@ impl Life {
     }
 }
 
-/// Where the box `now` would be if `then`, its place in an earlier frame, had been `right`.
+/// The box `now` corrected as if `then`, its box in an earlier frame, had been `right`.
 fn carried(then: BBox, now: BBox, right: BBox) -> BBox {
     let (old, new, center) = (then.center(), right.center(), now.center());
     let (w, h) = (right.w * now.w / then.w, right.h * now.h / then.h);
@@ -179,7 +179,7 @@ fn carried(then: BBox, now: BBox, right: BBox) -> BBox {
 }
 
 impl<F: Follower> Session<F> {
-    /// Takes down a frame and where the targets are in it, for detections. Of two targets on one object one ends.
+    /// Keeps a frame and the boxes of the targets in it for late detections, and ends one of two targets on one object.
     pub(super) fn watch_detected(&mut self, position: usize, frame: &Frame<'_>) {
         let Some(detector) = &mut self.detector else { return };
         let bytes = frame.width() * frame.height() * frame.format().bytes();
@@ -204,7 +204,7 @@ impl<F: Follower> Session<F> {
         }
     }
 
-    /// Those of two targets on one object that end.
+    /// Ids of the targets that end because another target is on the same object.
     fn doubles(&mut self) -> Vec<usize> {
         let Self { detector: Some(detector), targets, .. } = self else { return Vec::new() };
         let shown = |(&id, target): (&usize, &'_ Target<F>)| {
@@ -303,7 +303,7 @@ impl Session<Tracker> {
         let noise = noise.unwrap_or(share * bbox.area().sqrt());
         let estimate = Estimate { state: now.state, ..target.follower.adjust(right, noise)? };
         target.last = Some(estimate);
-        // Earlier boxes too: a detection of a frame in between says the same once more.
+        // Earlier boxes are corrected too: a detection of a frame in between says the same once more.
         if let Some(life) = &mut target.life {
             let from = position.unwrap_or(life.boxes.back().map_or(0, |(newest, _)| *newest));
             for (_, old) in life.boxes.iter_mut().filter(|(at, _)| *at >= from) {
@@ -323,7 +323,7 @@ impl Session<Tracker> {
     pub fn detect(&mut self, position: usize, detections: &[Detection]) -> Result<Detected> {
         let refuse =
             |expected: String| Error::Parameter { name: "detections", value: format!("of frame {position}"), expected };
-        let detector = self.detector.as_ref().ok_or_else(|| refuse("this session expects none".into()))?;
+        let detector = self.detector.as_ref().ok_or_else(|| refuse("this session expects no detections".into()))?;
         if detections.len() > MAX_DETECTIONS {
             let count = detections.len();
             return Err(refuse(format!("{count} boxes are more than {MAX_DETECTIONS}, the most of a frame")));
@@ -376,7 +376,7 @@ impl Session<Tracker> {
         self.targets.iter().filter_map(candidate).collect()
     }
 
-    /// A detection is this target, which it corrects, or has learned anew; returns its id.
+    /// Applies a detection to its target, which is corrected or learned anew; returns the id of the target.
     fn hit(&mut self, id: usize, at: usize, detection: &Detection, params: &DetectionParams) -> Option<usize> {
         let target = self.targets.get_mut(&id)?;
         let life = target.life.as_mut()?;
@@ -406,8 +406,8 @@ impl Session<Tracker> {
         self.adjust(id, Some(at), detection.bbox, Some(noise)).ok().map(|_| id)
     }
 
-    /// Shows a target from now on, as itself, or as one that was not detected since this one began near it: that one is
-    /// lost, or its box stays on what covered it. Returns its id.
+    /// Shows a target from now on. If it began near a target that was not detected since (that target is lost, or its
+    /// box stays on what covered it), it takes that target's id. Returns the shown id.
     fn confirm(&mut self, id: usize, params: &DetectionParams) -> Option<usize> {
         let new = self.targets.get(&id)?.life.as_ref()?;
         let &(birth, bbox) = new.boxes.front()?;
@@ -432,7 +432,7 @@ impl Session<Tracker> {
         Some(shown)
     }
 
-    /// A detector has not seen a target where it was, and perhaps none at all.
+    /// Counts a miss of a target; `is_blind` says that the detector has seen no target at all.
     fn miss(&mut self, id: usize, is_blind: bool, params: &DetectionParams) {
         let Some(target) = self.targets.get_mut(&id) else { return };
         let (Some(life), Some(last)) = (&mut target.life, target.last) else { return };
@@ -524,7 +524,7 @@ impl<F> Detector<F> {
     }
 }
 
-/// Whether a detection can be one.
+/// Checks that a detection can be one.
 fn check(size: (usize, usize), detection: &Detection) -> Result<(), String> {
     if !(0.0..=1.0).contains(&detection.score) {
         return Err(format!("the score {} must be 0 to 1", detection.score));

@@ -22,7 +22,7 @@ const MAX_SHIFT: f64 = 0.1;
 const ROUNDS: usize = 5;
 const STRAIGHT: f64 = 1e-4;
 
-/// The same weight for a stream.
+/// Weight of the second differences for a stream.
 const LATE_WEIGHT: f64 = 0.07;
 
 /// Frames that a step of a stream waits for.
@@ -175,7 +175,7 @@ pub(crate) fn at_once(filters: &mut BTreeMap<usize, (OneSided, BBox)>, outcomes:
 pub(crate) struct Late {
     /// The frames that wait.
     waiting: VecDeque<Arc<Item>>,
-    /// What was tracked in the last frames, those that wait among them.
+    /// Outcomes of the last frames, those of waiting frames among them.
     tracked: VecDeque<Vec<Outcome>>,
     /// The last smooth box of each target, for frames that cannot be read.
     last: BTreeMap<usize, BBox>,
@@ -255,7 +255,7 @@ pub(crate) type Pair = [(usize, BBox); 2];
 /// The outcomes of a whole run, by position.
 pub(crate) type Record = BTreeMap<usize, Vec<Outcome>>;
 
-/// What a pass needs to know of a run.
+/// Settings of the passes over a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Passes<'a> {
     pub source: &'a dyn Source,
@@ -271,7 +271,7 @@ struct Recorder<'a> {
     /// The most pixels of a frame.
     pixels: usize,
     cancel: &'a CancelToken,
-    /// Told of each frame, and of each that is skipped.
+    /// Callback for each frame, with the reason for a skipped one.
     tell: &'a mut dyn FnMut(Option<&str>),
 }
 
@@ -392,7 +392,7 @@ mod tests {
         with_corners(BBox::new(x, 0.0, 20.0, 10.0), state)
     }
 
-    /// Its polygon are the corners of its box.
+    /// An estimate whose polygon has the corners of its box.
     fn with_corners(bbox: BBox, state: State) -> Estimate {
         let BBox { x, y, w, h } = bbox;
         let polygon = Some([x, y, x + w, y, x + w, y + h, x, y + h]);

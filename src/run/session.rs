@@ -87,7 +87,7 @@ impl<F: Follower + ?Sized> Follower for Box<F> {
 /// size of the first one, until the last target is dropped.
 #[derive(Clone, Debug)]
 pub struct Session<F> {
-    /// Those that have not ended.
+    /// Targets that have not ended, by id.
     pub(super) targets: BTreeMap<usize, Target<F>>,
     /// The lowest id that no target has had.
     pub(super) next: usize,
@@ -150,7 +150,7 @@ impl<F: Follower> Session<F> {
         self.insert(self.next, follower, start, bbox)
     }
 
-    /// The same with an id of the caller; it replaces a target with that id.
+    /// Adds a target like [`Session::add`], with an id of the caller; a target with that id is replaced.
     pub fn insert(&mut self, id: usize, mut follower: F, start: usize, bbox: BBox) -> usize {
         follower.take_turn(id);
         self.targets.insert(id, Target::new(follower, BTreeMap::from([(start, Some(bbox))])));
@@ -158,8 +158,8 @@ impl<F: Follower> Session<F> {
         id
     }
 
-    /// Learns a target at once, in the frame that the session is given at `position`, before or after: a new one, or one
-    /// that is followed, which keeps what it is given later.
+    /// Learns a target at once, in the frame at `position`, which the session may have seen or may see next. The target
+    /// is new, or is followed already and then keeps its later boxes.
     ///
     /// # Errors
     /// A frame of another size, and the follower's own; nothing is changed then.
@@ -186,7 +186,7 @@ impl<F: Follower> Session<F> {
         Ok(estimate)
     }
 
-    /// No later target gets this id. Above the highest there is none.
+    /// Reserves an id, so that no later target gets it. Above the highest id there is none.
     fn use_up(&mut self, id: usize) {
         self.next = id.checked_add(1).map_or(self.next, |after| self.next.max(after));
     }
@@ -321,7 +321,7 @@ pub(super) struct Target<F> {
     pub ended: bool,
     /// The position of the frame that it has learned ahead of [`Session::feed`], and how long that took.
     pub learned: Option<(usize, Duration)>,
-    /// What a detector has said of it.
+    /// The evidence of detections for the target.
     pub life: Option<Life>,
 }
 
@@ -330,7 +330,7 @@ impl<F> Target<F> {
         Self { follower, planned, last: None, ended: false, learned: None, life: None }
     }
 
-    /// Whether it has outcomes: those that a detector has begun do once they are confirmed.
+    /// Whether the target has outcomes: a target that a detection began has them once it is confirmed.
     pub fn is_shown(&self) -> bool {
         self.life.as_ref().is_none_or(|life| life.confirmed)
     }
@@ -341,7 +341,7 @@ impl<F> Target<F> {
         self.planned.iter().find(|(_, bbox)| waits && bbox.is_some()).map(|(&position, _)| position)
     }
 
-    /// Whether it is given a box at this position.
+    /// Whether the target is given a box at this position.
     fn starts_at(&self, position: usize) -> bool {
         matches!(self.planned.get(&position), Some(Some(_)))
     }
@@ -358,7 +358,7 @@ impl<F> Target<F> {
         due
     }
 
-    /// Whether it uses the frame at this position.
+    /// Whether the target uses the frame at this position.
     fn follows(&self, position: usize) -> bool {
         self.last.is_some() || self.starts_at(position)
     }
@@ -403,7 +403,7 @@ fn check_size(first: Option<(usize, usize)>, frame: &Frame<'_>) -> Result<(), Ca
 pub struct Step<'a, F> {
     /// The frame, which a watcher may keep.
     pub item: &'a Arc<Item>,
-    /// In the order in which the targets were added.
+    /// Outcomes in the order in which the targets were added.
     pub outcomes: &'a [Outcome],
     /// `None` for a step that is repeated, which has no response map.
     targets: Option<&'a BTreeMap<usize, Target<F>>>,
@@ -433,23 +433,23 @@ impl<F: Follower> Step<'_, F> {
 /// Watches a session. A closure that takes steps is one.
 #[cfg(feature = "files")]
 pub trait Watch<F> {
-    /// A frame is done.
+    /// Called after each frame.
     ///
     /// # Errors
     /// Any error that ends the session.
     fn step(&mut self, step: &Step<'_, F>) -> Result<()>;
 
-    /// A frame has come; targets may be added, dropped and given new boxes before they see it.
+    /// Called before the targets see a frame; targets may be added, dropped and given new boxes.
     fn before(&mut self, session: &mut Session<F>, item: &Item) {
         let _ = (session, item);
     }
 
-    /// The targets have seen a frame; detections may change its outcomes.
+    /// Called after the targets have seen a frame; detections may change its outcomes.
     fn after(&mut self, session: &mut Session<F>, item: &Item) {
         let _ = (session, item);
     }
 
-    /// A frame is left out for the reason in `message`; its step follows.
+    /// Called for a frame that is left out for the reason in `message`; its step follows.
     fn skipped(&mut self, message: &str) {
         let _ = message;
     }
@@ -478,7 +478,7 @@ impl<F: Follower> Session<F> {
 
     /// Gives an item to all targets, and their outcomes to the watcher.
     fn take(&mut self, item: Item, watch: &mut impl Watch<F>) -> Result<(), Halt> {
-        // After these no frame follows.
+        // No frame follows these errors.
         let ends = matches!(item.frame, Err(Error::Ended { .. } | Error::Cancelled));
         let skips = self.skip_bad_frames && !ends && !self.starts_at(item.position);
         let item = match item {

@@ -64,7 +64,7 @@ impl Scene {
         Ok(Self { largest: params.largest_target(), ground, target, clutter, params, info: OnceLock::new() })
     }
 
-    /// What the scene was made from.
+    /// The parameters of the scene.
     pub fn params(&self) -> &SceneParams {
         &self.params
     }
@@ -173,7 +173,7 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// The parameters that it stands for.
+    /// The parameters of the preset.
     pub fn params(self) -> SceneParams {
         let easy = SceneParams::default();
         match self {
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(short.iter().len(), 3);
     }
 
-    /// Where a profile crosses half of its level, from both ends.
+    /// The points at which a profile crosses half of its level, from both ends.
     fn extent(profile: &[f64]) -> (f64, f64) {
         let edge = |values: &[f64]| {
             let first = values.iter().position(|v| *v >= 0.5).unwrap();

@@ -1,4 +1,4 @@
-//! Where everything is at a moment: paths, events, the target's outline and the truth of a frame.
+//! Poses at a moment: paths, events, the target's outline and the truth of a frame.
 
 use std::f64::consts::TAU;
 
@@ -18,7 +18,7 @@ const AWAY: f64 = 10.0;
 /// Frames between two jumps.
 const JUMP_EVERY: f64 = 24.0;
 
-/// Where the target is in one frame, and how much of it is seen.
+/// The place of the target in one frame, and its visible share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Truth {
     /// 0-based number of the frame.
@@ -104,7 +104,7 @@ impl Scene {
         let jumps = ((t + 0.5) / JUMP_EVERY).floor();
         if jump > 0.0 && jumps % 2.0 == 1.0 {
             let (sin, cos) = sin_cos(90.0 * fraction(bits(self.params.seed, "jump", jumps as u64), 0));
-            // Towards the middle of the image, so a jump rarely meets the border.
+            // The jump goes towards the middle of the image, so it rarely meets the border.
             let (from_x, from_y) = path(jumps * JUMP_EVERY - 0.5);
             x = mirrored(x - jump * cos.copysign(from_x), reach.0);
             y = mirrored(y - jump * sin.copysign(from_y), reach.1);
@@ -148,7 +148,7 @@ impl Scene {
         distances.sort_unstable_by(f64::total_cmp);
         let place = (self.params.occlusion * distances.len() as f64) as usize;
         let half = distances.get(place).copied().unwrap_or_else(|| distances[distances.len() - 1] + 2.0);
-        // Past the target in some 16 frames, and out of the image before the next one comes.
+        // The beam passes the target in some 16 frames, and leaves the image before the next one comes.
         let (width, height) = self.image_size();
         let outside = (width * width + height * height).sqrt() + self.largest.0 + half + 16.0;
         let (half_extent, _) = self.target.outline.half_extent(target.scale, target.degrees - turn);
@@ -269,7 +269,7 @@ impl Outline {
     }
 }
 
-/// Where an object lies in the image: scaled, then turned about its centre (clockwise on the screen), then moved.
+/// The pose of an object in the image: scaled, then turned about its centre (clockwise on the screen), then moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pose {
     pub(super) x: f64,
@@ -285,7 +285,7 @@ impl Pose {
         BBox::new(self.x - w, self.y - h, 2.0 * w, 2.0 * h)
     }
 
-    /// From image coordinates to the object's own, whose origin is its centre.
+    /// Maps image coordinates to the object's own, whose origin is its centre.
     pub(super) fn to_object(self) -> impl Fn(f64, f64) -> (f64, f64) {
         let (sin, cos) = sin_cos(self.degrees);
         let (sin, cos) = (sin / self.scale, cos / self.scale);
@@ -295,7 +295,7 @@ impl Pose {
         }
     }
 
-    /// From the object's own coordinates to the image's.
+    /// Maps the object's own coordinates to the image's.
     pub(super) fn to_image(self) -> impl Fn(f64, f64) -> (f64, f64) {
         let (sin, cos) = sin_cos(self.degrees);
         let (sin, cos) = (sin * self.scale, cos * self.scale);

@@ -404,7 +404,8 @@ impl Car {
         if likeness == 0 {
             return Self { seed: paint, body: own, trim, stripes: 0.2, spot: (0.0, 0.08) };
         }
-        // The same model as the target, with another paint of similar lightness, other stripes and another spot.
+        // A look-alike is the same model as the target, with another paint of similar lightness, other stripes and
+        // another spot.
         let mut rng = stream(seed, "look-alike", likeness);
         let other = body(&mut rng);
         Self {

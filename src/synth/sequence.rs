@@ -36,7 +36,7 @@ impl Format {
     }
 }
 
-/// The document `scene.json`: what the frames were made from, and what is true of each.
+/// The document `scene.json`: the parameters of the frames, and the truth of each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SceneFile {
     /// `kcf-track-scene/1`.

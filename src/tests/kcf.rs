@@ -28,7 +28,7 @@ fn respond(filter: &mut Kcf, size: Size, z: &[f64]) -> Vec<f32> {
     filter.respond().to_vec()
 }
 
-/// The published target, and one without any symmetry: that finds a spectrum that is conjugated or mirrored.
+/// The published target, and a target without any symmetry, which reveals a conjugated or mirrored spectrum.
 fn targets(size: Size) -> [Vec<f64>; 2] {
     let gauss = gaussian_labels(size.rows, size.cols, 0.8).into_iter().map(f64::from).collect();
     [gauss, random(Size { channels: 1, ..size }, 99)]

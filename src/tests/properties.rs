@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use super::scene::{self, Clip, paper_presets};
 
-/// One clip for all tests: rendering is the dearest part.
+/// One clip for all tests, because rendering takes most of the time.
 fn clip() -> &'static Clip {
     static CLIP: OnceLock<Clip> = OnceLock::new();
     CLIP.get_or_init(|| Clip::render(SceneParams { frames: 30, motion: 3.0, ..Preset::Demo.params() }))
@@ -32,7 +32,7 @@ proptest! {
             })
             .collect();
         let moved = Frame::gray(&moved, clip.width, clip.height).unwrap();
-        // On whole pixels and of even size, so that a box has no half pixel to lose.
+        // Whole pixels and an even size leave a box no half pixel to lose.
         let initial = BBox::new(130.0, 90.0, 40.0, 48.0);
         for (name, params) in paper_presets() {
             let mut tracker = Tracker::new(params.clone()).unwrap();

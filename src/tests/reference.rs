@@ -295,7 +295,7 @@ pub struct ReferenceTracker {
     window: (usize, usize),
     full_size: (f64, f64),
     filter: ReferenceKcf,
-    /// Of the last frame.
+    /// Response of the last frame.
     pub response: Vec<f64>,
 }
 

@@ -63,7 +63,7 @@ fn machines_over_real_windows_on_every_level() {
         }
     }
     for kind in MachineKind::all_guards() {
-        // Always in doubt, so it searches the whole frame too.
+        // This guard is always in doubt, so it searches the whole frame too.
         let doubtful = GuardParams { uncertain_below: 2.0, ..GuardParams::of(kind) };
         for guard in [GuardParams::of(kind), doubtful] {
             let params = Params::paper().guarded(guard);

@@ -111,7 +111,7 @@ pub(super) struct Appearance {
 }
 
 impl Appearance {
-    /// For a target of `size` (rows, columns) cells in a view of `cells` cells a side.
+    /// Creates the machine for a target of `size` (rows, columns) cells in a view of `cells` cells a side.
     pub fn new(cells: usize, size: (f64, f64), color: bool) -> Self {
         let side = |length: f64| (length.round() as usize).clamp(3, cells / 2);
         let window = (side(size.0), side(size.1));
@@ -270,7 +270,7 @@ impl Appearance {
         let every_second = |length: usize| (0..length * CELL).step_by(2);
         for y in every_second(rows) {
             for x in every_second(cols) {
-                // Of five bits of each colour the upper three.
+                // The bin takes the upper three of five bits of each colour.
                 let bin = usize::from(view.bins[(y0 + y) * side + x0 + x]);
                 histogram[(bin >> 12 & 7) * LEVELS * LEVELS + (bin >> 7 & 7) * LEVELS + (bin >> 2 & 7)] += 1.0;
             }

@@ -93,7 +93,7 @@ pub(super) struct BackgroundLocalizer {
     /// The models of the last certain frame.
     saved: Option<Box<Saved>>,
     frames: usize,
-    /// Frames by which learning and the comparison of sizes are ahead of other targets.
+    /// Frames by which this target learns and compares sizes ahead of other targets.
     turn: usize,
     /// Running mean of the motion from frame to frame, in cells.
     motion: f64,
@@ -207,7 +207,7 @@ impl BackgroundLocalizer {
         self.feature.extract((gray, bins), (&self.taper, &self.taper), self.filter.input(), map)
     }
 
-    /// The place at `shift` of the view, compared with what was given.
+    /// The result for the place at `shift` of the view, compared with the given target.
     fn concluded(&mut self, frame: &Frame<'_>, pose: Pose, mut evidence: Evidence, shift: (f64, f64)) -> Located {
         let view = Some(self.view.features(shift));
         let score = self.appearance.as_mut().and_then(|(verifier, _)| verifier.score(&Sample { frame, pose, view }));
@@ -277,7 +277,7 @@ impl BackgroundLocalizer {
         self.answer(frame, place).filter(|_| seen)
     }
 
-    /// A frame with nothing to see at `at`.
+    /// The result for a frame without texture at `at`.
     fn nothing(&mut self, at: Pose) -> Located {
         self.view_is_current = false;
         self.merged.fill(0.0);
@@ -295,8 +295,8 @@ impl BackgroundLocalizer {
         self.is_warming_up() || (self.frames + self.turn).is_multiple_of(interval)
     }
 
-    /// Learns the target at `pose`. The filter is held near the one before by `hold` times what it usually is. `certain` is
-    /// for the appearance, which learns nothing of `None`.
+    /// Learns the target at `pose`. The filter is held near the one before by `hold` times what it usually is.
+    /// `certain` is for the appearance, which learns nothing if it is `None`.
     fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, hold: f64, certain: Option<bool>) -> bool {
         let shift = self.view.shift_of(pose.center);
         let near = shift.0.abs().max(shift.1.abs()) <= self.params.reuse_shift;
@@ -338,7 +338,7 @@ impl BackgroundLocalizer {
         true
     }
 
-    /// From the best place in the view to the target's pose: its angle and its size there.
+    /// Refines the best place in the view to the target's pose, with its angle and its size there.
     fn refine_pose(&mut self, frame: &Frame<'_>, at: Pose, mut best: Answer) -> (Pose, Answer) {
         let mut is_turned = false;
         let is_due = self.is_due(self.params.size_interval);
@@ -531,7 +531,7 @@ struct View {
 }
 
 impl View {
-    /// Of `cells` a side; with features to compare if `is_compared`.
+    /// Creates a view of `cells` a side, with features to compare if `is_compared`.
     fn new(cells: usize, step: f64, pose: Pose, is_compared: bool) -> Self {
         let pixels = (cells * CELL).pow(2);
         let (rgb, gray, bins) = (vec![0; 4 * pixels], vec![0; pixels], vec![0; pixels]);

@@ -31,7 +31,7 @@ pub(super) struct Correction {
 }
 
 impl Correction {
-    /// None yet, of a target that begins.
+    /// The empty correction of a target that begins.
     pub fn of(first: Estimate) -> Self {
         Self { last: Some(first), variance: GIVEN * GIVEN, ..Self::default() }
     }
@@ -54,7 +54,7 @@ impl Correction {
 
     fn estimate_of(&self, found: Estimate) -> Estimate {
         let BBox { w, h, .. } = found.bbox;
-        // Bit by bit as the model found it, where nothing was corrected.
+        // Without a correction the box is the model's, bit by bit.
         if self.shift == [0.0; 2] && self.growth == [0.0; 2] {
             return found;
         }
@@ -96,7 +96,7 @@ impl Correction {
         self.variance *= 1.0 - gain;
     }
 
-    /// The largest of its parts.
+    /// The largest part of the correction.
     pub fn drift(&self) -> f64 {
         [self.shift, self.growth].as_flattened().iter().fold(0.0, |most, part| part.abs().max(most))
     }

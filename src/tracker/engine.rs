@@ -27,7 +27,7 @@ use crate::frame::{Channels, Frame, PixelFormat};
 /// Result of a tracker for one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Where the target is, or was last seen.
+    /// The box of the target, or its last place.
     pub bbox: BBox,
     /// The corners `x1, y1, …, x4, y4` of a target that has turned, clockwise from what was the upper left one: the
     /// box is then the upright one around the ellipse in them. `None` of one that stands as it did, and of searches
@@ -47,7 +47,7 @@ pub struct Estimate {
 #[derive(Clone, Debug)]
 pub struct Tracker {
     pub(super) params: Params,
-    /// Kept, so that each target finds them loaded.
+    /// Networks that stay loaded for each new target.
     #[cfg(feature = "neural")]
     _networks: Option<std::sync::Arc<crate::network::Networks>>,
     pub(super) target: Option<Engine>,
@@ -161,13 +161,13 @@ impl Tracker {
         self.target.as_ref().map(|target| target.localizer.response())
     }
 
-    /// Where the target was last; `None` before [`Tracker::init`].
+    /// The last box of the target; `None` before [`Tracker::init`].
     pub fn bbox(&self) -> Option<BBox> {
         self.correction.estimate().map(|estimate| estimate.bbox)
     }
 }
 
-/// One target: where it is, what finds it and what watches over that.
+/// One target: its pose, its localizer and its guard.
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     /// Width and height of all frames.
@@ -183,12 +183,12 @@ pub(super) struct Engine {
     pose: Pose,
     /// Where the box of a lost target is shown instead.
     guess: Option<Pose>,
-    /// The centre in the last frame that was `tracking`.
+    /// The centre in the last frame with the state `tracking`.
     sure_center: (f64, f64),
     localizer: Box<dyn Localizer>,
     guard: Option<Guard>,
     lifecycle: Lifecycle,
-    /// Present if a lost target is searched for.
+    /// The search for a lost target, if the settings have one.
     away: Option<Away>,
 }
 
@@ -208,7 +208,7 @@ fn localizer(params: &SearchParams, frame: &Frame<'_>, bbox: BBox, turn: usize) 
             pose = localizer.pose();
             ScaleLocalizer::around(Box::new(localizer), params.scale, frame, bbox)
         }
-        // It follows the size itself, in its own view.
+        // This localizer follows the size itself, in its own view.
         SearchParams::Background(params) => Box::new(BackgroundLocalizer::new(params, frame, bbox, turn)?),
         #[cfg(feature = "neural")]
         SearchParams::Siamese(params) => Box::new(SiameseLocalizer::new(&params.model, frame, bbox)?),

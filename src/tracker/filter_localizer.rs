@@ -44,7 +44,8 @@ pub(super) struct SearchArea {
 enum Sampler {
     Whole,
     Half(HalfSampler),
-    /// Around any point and at any size of the target, with the pixels of the frame per pixel at its first size.
+    /// An area around any point and at any size of the target, with the pixels of the frame per pixel at its first
+    /// size.
     Free(Box<Resampler>, f64),
 }
 
@@ -101,8 +102,8 @@ impl SearchArea {
         matches!(self.sampler, Sampler::Half(_))
     }
 
-    /// Whether it lies around any point, of a target of any size: the position is then the target's centre itself, and
-    /// not one that is kept on whole pixels.
+    /// Whether the area lies around any point, of a target of any size: the position is then the target's centre
+    /// itself, and not one that is kept on whole pixels.
     pub fn is_free(&self) -> bool {
         matches!(self.sampler, Sampler::Free(..))
     }
@@ -157,11 +158,11 @@ pub(crate) struct FilterLocalizer {
     params: FilterParams,
     /// The pose of the position: where the target was found last, or was put.
     pose: Pose,
-    /// Where the target is, in the area's units. Whole steps of cells are added to it, by the published code.
+    /// The place of the target, in the area's units. Whole steps of cells are added to it, by the published code.
     position: (f64, f64),
     /// Pose of the area at the last detection.
     searched: Pose,
-    /// How far from its middle the target then was, in rows and columns of cells.
+    /// Distance of the target from the area's middle then, in rows and columns of cells.
     shift: (f64, f64),
     area: SearchArea,
     features: Features,
@@ -173,7 +174,7 @@ pub(crate) struct FilterLocalizer {
 }
 
 impl FilterLocalizer {
-    /// Where the target was last, in the filter's own rounding: at first, the initial box.
+    /// The last pose of the target, in the filter's own rounding: at first, the initial box.
     pub fn pose(&self) -> Pose {
         self.pose
     }
@@ -233,7 +234,7 @@ impl FilterLocalizer {
         self.pose = self.pose.at(self.area.center(self.position));
     }
 
-    /// Cuts the area at `at` and has the filter respond to it; whether there was any texture in it.
+    /// Cuts the area at `at` and has the filter respond to it; returns whether the area has texture.
     fn respond(&mut self, frame: &Frame<'_>, at: Pose) -> bool {
         self.place(at);
         self.extract(frame);
@@ -280,10 +281,10 @@ pub(crate) struct FilterSnapshot {
     pub step: f64,
 }
 
-/// A step at a time, to look at what lies between.
+/// Single steps, for a page that shows the planes between them.
 #[cfg(feature = "cli")]
 impl FilterLocalizer {
-    /// Finds the target in the next frame; returns whether there was anything to see.
+    /// Finds the target in the next frame; returns whether the area has texture.
     pub(crate) fn find(&mut self, frame: &Frame<'_>) -> bool {
         self.locate(frame, self.pose, Extent::Pose).seen
     }
@@ -299,7 +300,7 @@ impl FilterLocalizer {
         self.pose.bbox(size)
     }
 
-    /// Where the published area around the present position lies on the frame.
+    /// The published area around the present position, on the frame.
     pub(crate) fn place_on_frame(&self) -> BBox {
         let (area, factor) = (rect(self.position, self.area.size), if self.area.halved() { 2.0 } else { 1.0 });
         let [left, top] = [area.left, area.top].map(|edge| edge as f64 * factor);
@@ -412,7 +413,7 @@ mod tests {
     use crate::tracker::scenes::{Picture, target_at};
 
     const START: (f64, f64) = (70.0, 60.0);
-    /// Two cells further.
+    /// A place two cells further.
     const NEAR: (f64, f64) = (78.0, 60.0);
     const WRAPPED: ResponseLayout = ResponseLayout::Wrapped;
 
@@ -434,7 +435,7 @@ mod tests {
         search.filter.input() != before
     }
 
-    /// Four pixels are a cell.
+    /// An area is cut anew from a cell, four pixels, of motion on.
     #[test]
     fn an_area_is_cut_anew_for_a_target_that_has_moved_or_changed_its_size() {
         for (by, scale, anew) in

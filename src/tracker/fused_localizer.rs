@@ -113,7 +113,7 @@ pub(super) struct FusedLocalizer {
     waited: usize,
     /// The network's score, and the overlap of its box with the filter's, when it answered last.
     last_answer: Option<(f32, f32)>,
-    /// How like the given box the joint one was then.
+    /// Similarity of the joint box at that time.
     last_similarity: Option<f32>,
 }
 
@@ -146,7 +146,7 @@ impl FusedLocalizer {
         })
     }
 
-    /// A place with the network's last answer.
+    /// Adds the network's last answer to a place.
     fn concluded(&mut self, mut found: Located) -> Located {
         let sure = probability(&found);
         (found.evidence.network, found.evidence.agreement) = self.last_answer.unzip();
@@ -190,7 +190,7 @@ impl FusedLocalizer {
         self.network.score(&Sample { frame, pose, view: None })
     }
 
-    /// The boxes of both overlap: the joint box.
+    /// The joint box of both boxes, which overlap.
     fn agree(&mut self, sure: f64, score: f64) -> Pose {
         (self.disagreement_frames, self.preference) = (0, self.preference * (1.0 - PREFERENCE_RATE));
         let (f, n) = (self.filter_at.bbox(self.size), self.network_at.bbox(self.size));
@@ -203,7 +203,7 @@ impl FusedLocalizer {
         self.network.pose_of(center, (w, h))
     }
 
-    /// Both are at different places: who is right is decided over some frames.
+    /// Decides over some frames which of two boxes at different places is right.
     fn disagree(&mut self, frame: &Frame<'_>, found: Located, sure: f64, score: f64) -> Located {
         self.disagreement_frames += 1;
         let network = self.network_at;

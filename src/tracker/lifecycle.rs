@@ -90,7 +90,7 @@ pub(super) enum Cause {
     Occlusion,
 }
 
-/// Where a target is in its life.
+/// The phase of a target's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Phase {
     /// The box follows the target.
@@ -284,7 +284,7 @@ impl Lifecycle {
         matches!(self.phase, Phase::Lost { .. })
     }
 
-    /// Where the target is in its life.
+    /// The phase of the target's life.
     pub fn phase(&self) -> Phase {
         self.phase
     }
@@ -353,7 +353,7 @@ impl Lifecycle {
         }
     }
 
-    /// Something covers the target, which was denied or not judged for `waited` frames in a row.
+    /// The decision for a covered target, which was denied or not judged for `waited` frames in a row.
     fn occluded(&mut self, likeness: Likeness, waited: usize) -> Decision {
         let denied = likeness == Likeness::Denied;
         let unjudged = likeness == Likeness::Unknown;
@@ -368,20 +368,20 @@ impl Lifecycle {
         }
     }
 
-    /// The target stays lost. In another scene there is nothing to go to.
+    /// The decision for a target that stays lost. In another scene there is nothing to go to.
     fn stay_lost(&self, signals: &Signals) -> Decision {
         let place = if signals.another_scene { Place::Restart } else { Place::Guess };
         Decision { place, redetect: true, ..Decision::of(State::Lost) }
     }
 
-    /// The target was found again.
+    /// The decision for a target that was found again.
     fn recover(&mut self) -> Decision {
         (self.missed, self.drops, self.phase) = (0, 0, Phase::Following);
         self.usual.odds = None;
         Decision::follow(State::Recovered, Update::Usual)
     }
 
-    /// A guard doubts the box, or has put the box elsewhere.
+    /// The state after a guard doubts the box, or has put the box elsewhere.
     fn guarded(&mut self, doubts: usize, moved: bool) -> State {
         let mut state = self.state;
         if moved {
@@ -396,8 +396,8 @@ impl Lifecycle {
         }
     }
 
-    /// A box outside the frame shows nothing. A target that was reported lost or occluded, even for one blank frame, is
-    /// recovered before it is tracked.
+    /// The state after the box's share in the frame is known. A box outside the frame shows nothing. A target that was
+    /// reported lost or occluded, even for one blank frame, is recovered before it is tracked.
     fn framed(&mut self, visible: f64) -> State {
         let state = match self.state {
             _ if visible <= 0.0 => State::Lost,
@@ -435,7 +435,7 @@ impl Lifecycle {
         covered
     }
 
-    /// The confidence of the frame. A frame with nothing to see says nothing of the next one.
+    /// Smooths the confidence with that of the frame. A frame with nothing to see says nothing of the next one.
     fn smooth(&mut self, signals: &Signals) {
         if !signals.seen {
             self.confidence = Some(0.0);

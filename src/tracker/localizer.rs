@@ -73,9 +73,9 @@ impl Pose {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Evidence {
-    /// The filter's answer there, or a machine's decision: near 1 for a KCF that sees what it has learned, up to about
-    /// 2 for a background-aware filter, whose response map is this merged with colour. There, PSR and APCE are of the
-    /// filter alone too.
+    /// The filter's answer at the box, or a machine's decision: near 1 for a KCF that sees what it has learned, up to
+    /// about 2 for a background-aware filter, whose response map is this merged with colour. There, PSR and APCE are of
+    /// the filter alone too.
     pub peak: f32,
     /// Peak-to-sidelobe ratio, `(peak - mean) / standard deviation` of the cells around it (Bolme et al., CVPR 2010);
     /// 0 for a flat map.
@@ -83,17 +83,17 @@ pub struct Evidence {
     /// Average peak-to-correlation energy, `(max - min)² / mean((f - min)²)` (Wang et al., CVPR 2017); 0 for a flat
     /// map.
     pub apce: f32,
-    /// What a kernel machine, the detector or the guard, says of the box. Its classes lie about +1 and -1: their means
-    /// do, those of `krr` are lower, and `svm` has its margins there. `None` without a machine, or where there was no
-    /// texture to judge.
+    /// Decision of a kernel machine, the detector or the guard, about the box. Its classes lie about +1 and -1: their
+    /// means do, those of `krr` are lower, and `svm` has its margins there. `None` without a machine, or where there
+    /// was no texture to judge.
     pub decision: Option<f32>,
-    /// The answer there of a filter that follows far more slowly: small where the target does not look as it has for long.
-    /// `None` of a search without one.
+    /// The answer at the box of a filter that follows far more slowly: small where the target does not look as it did
+    /// for long. `None` without such a filter.
     pub long_term: Option<f32>,
-    /// The mean likelihood of the colours in the box, 0 to 1. `None` of a search without colour, and in gray frames.
+    /// The mean likelihood of the colours in the box, 0 to 1. `None` for a search without colour, and in gray frames.
     pub color: Option<f32>,
-    /// How much the box looks like what was given: about 1 for the target as it was, -1 for its surroundings. `None` of a
-    /// search that does not compare.
+    /// Appearance score of the box: about 1 for the target as it was, -1 for its surroundings. `None` for a search that
+    /// does not compare.
     pub identity: Option<f32>,
     /// The score of a network at its own box, 0 to 1, when it was asked last. `None` without a network.
     pub network: Option<f32>,
@@ -102,8 +102,8 @@ pub struct Evidence {
     /// How like the features are that the network makes of the box and of the given one: their cosine.
     pub similarity: Option<f32>,
     /// The probability that the box overlaps the target by more than half: a calibration, fitted to sequences with
-    /// truth. Where states are made of it, the frames before count half. `None` of a search that has none, and of the box
-    /// that was given.
+    /// truth. Where states are made of it, the frames before count half. `None` for a search without a calibration, and
+    /// for the given box.
     pub confidence: Option<f32>,
     /// Whether the machine could not be fitted to this frame, so that its earlier decision function stays.
     pub refit_kept: bool,
@@ -159,11 +159,11 @@ pub(super) enum Extent {
 /// How a frame is learned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Update {
-    /// By the localizer's own rate, gate, schedule and frames.
+    /// Learns by the localizer's own rate, gate, schedule and frames.
     Usual,
-    /// With this share of the model: the target was put there.
+    /// Learns with this share of the model: the target was put there.
     Blend(f64),
-    /// Whatever the schedule, with the model held near the one before by this factor of what is usual.
+    /// Learns whatever the schedule, with the model held near the one before by this factor of the usual weight.
     Held(f64),
 }
 
@@ -178,23 +178,23 @@ pub(super) enum Learned {
 
 /// One target's model, and what it answers to the next frame.
 pub(super) trait Localizer: std::fmt::Debug + Send + Sync {
-    /// Scores all translations around `at` and finds the best. The model stays as it is.
+    /// Scores all translations around `at` and finds the best. The model does not change.
     fn locate(&mut self, frame: &Frame<'_>, at: Pose, extent: Extent) -> Located;
 
-    /// As [`Localizer::locate`], but scores only `at`. The pose stays `at`.
+    /// Scores `at` only, like [`Localizer::locate`]; the pose stays `at`.
     fn score_at(&mut self, frame: &Frame<'_>, at: Pose) -> Located;
 
     /// Offers a located frame, the target at its pose.
     fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned;
 
-    /// Keeps a copy of the models, with the target at `at`, if it is time for one.
+    /// Copies the models, with the target at `at`, if it is time for a copy.
     fn snapshot(&mut self, at: Pose);
 
     /// Puts the models of the last snapshot back, and returns the pose of the target then; `None` of a localizer that
     /// keeps none.
     fn restore(&mut self) -> Option<Pose>;
 
-    /// The next look is around `at`, and continues nothing.
+    /// Restarts the search: the next look is around `at`, and continues nothing.
     fn restart(&mut self, at: Pose);
 
     /// The response of the last look.
@@ -213,7 +213,7 @@ impl Clone for Box<dyn Localizer> {
     }
 }
 
-/// Whether a target can be at `bbox` in such frames at all.
+/// Checks that a target can be at `bbox` in frames of this size.
 ///
 /// # Errors
 /// [`Error::Box`] with the reason why not.
@@ -235,7 +235,7 @@ pub(super) fn check_box((width, height): (usize, usize), bbox: BBox) -> Result<(
     Ok(())
 }
 
-/// Whether features hold nothing at all: a uniform picture.
+/// Whether features are blank, as those of a uniform picture.
 pub(super) fn is_blank(features: &[f32]) -> bool {
     features.iter().all(|v| v.abs() < BLANK)
 }

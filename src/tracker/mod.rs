@@ -57,7 +57,7 @@ pub(crate) fn is_too_small(bbox: &BBox) -> bool {
     bbox.w.min(bbox.h) < MIN_SIDE
 }
 
-/// Warning about such a box, to follow the words for the box.
+/// Warning about a box that is too small, to follow the words for the box.
 #[cfg(feature = "cli")]
 pub fn too_small(bbox: &BBox) -> Option<String> {
     let BBox { w, h, .. } = bbox;
@@ -65,7 +65,7 @@ pub fn too_small(bbox: &BBox) -> Option<String> {
         .then(|| format!("is {w}x{h} pixels: below about {MIN_SIDE} too little of a target is seen to follow it"))
 }
 
-/// Whether a target can begin at `bbox` in a frame of this width and height, as [`Tracker::init`] asks it.
+/// Checks that a target can begin at `bbox` in a frame of this width and height, as [`Tracker::init`] asks it.
 ///
 /// # Errors
 /// [`Error::Box`](crate::Error::Box) with the reason why not.
@@ -110,12 +110,12 @@ mod scenes {
             Self { data, width, height }
         }
 
-        /// The same with the target, its corner at `corner`: between pixels as well.
+        /// Adds the target, its corner at `corner`, which may lie between pixels.
         pub fn with_target(self, corner: (f64, f64)) -> Self {
             self.with_likeness(corner, 1.0)
         }
 
-        /// The same with what looks like the target by that share, and else like something of its own.
+        /// Adds a thing that looks like the target by that share, and else like something of its own.
         pub fn with_likeness(mut self, (left, top): (f64, f64), share: f64) -> Self {
             for (i, value) in self.data.iter_mut().enumerate() {
                 let (x, y) = ((i % self.width) as f64 - left, (i / self.width) as f64 - top);

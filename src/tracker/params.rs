@@ -53,8 +53,8 @@ settings! {
 }
 
 settings! {
-    /// A background-aware filter and a siamese network. Where they agree, their boxes are averaged; where they do not, the
-    /// comparison with what was given and both confidences decide.
+    /// A background-aware filter and a siamese network. Where they agree, their boxes are averaged; where they
+    /// disagree, the comparison with the given target and both confidences decide.
     pub struct ExpertParams {
         /// Folder of the networks: backbone.onnx and head.onnx
         model: String = String::new();
@@ -135,7 +135,7 @@ settings! {
         tracking_from: f64 = 0.8, Within(0.0, 1.0);
         /// Confidence of a frame by itself from which a lost target is found at its last place
         found_from: f64 = 0.5, Within(0.0, 1.0);
-        /// The same, from which a lost target is found elsewhere in the frame
+        /// Confidence of a frame by itself from which a lost target is found elsewhere in the frame
         redetected_from: f64 = 0.8, Within(0.0, 1.0);
         /// Confidence below which a frame by itself does not show the target
         lost_below: f64 = 0.2, Within(0.0, 1.0);
@@ -260,7 +260,7 @@ choice! {
 settings! {
     /// A kernel machine over windows of the frame that tracks by itself.
     pub struct MachineSearchParams {
-        /// How it searches and learns
+        /// How the machine searches and learns
         windows: WindowParams = WindowParams::default();
         /// How the target's size is followed
         scale: ScaleParams = ScaleParams::None;
@@ -304,13 +304,13 @@ settings! {
 settings! {
     /// A kernel machine over windows that watches another search.
     pub struct GuardParams {
-        /// How it searches and learns
+        /// How the machine searches and learns
         windows: WindowParams = WindowParams::default();
         /// Score at the place of the search below which the guard doubts it
         uncertain_below: f64 = 0.0, Within(-100.0, 100.0);
         /// Score above which a doubting guard accepts a window elsewhere
         accept_above: f64 = 0.3, Within(-100.0, 100.0);
-        /// By how much that score must exceed the one at the place of the search
+        /// Least excess of that score over the score at the place of the search
         margin: f64 = 0.3, Within(0.0, 100.0);
         /// Added to `accept-above` for windows anywhere in the frame
         far_margin: f64 = 0.1, Within(0.0, 100.0);
@@ -407,7 +407,7 @@ impl GuardParams {
 }
 
 impl SearchParams {
-    /// The folder of the networks; `None` of a search without.
+    /// The folder of the networks; `None` for a search without networks.
     pub fn model(&self) -> Option<&str> {
         match self {
             Self::Siamese(SiameseParams { model, .. }) | Self::Expert(ExpertParams { model, .. }) => Some(model),
@@ -415,7 +415,7 @@ impl SearchParams {
         }
     }
 
-    /// The same, to be changed.
+    /// The folder of the networks, to be changed.
     pub fn model_mut(&mut self) -> Option<&mut String> {
         match self {
             Self::Siamese(SiameseParams { model, .. }) | Self::Expert(ExpertParams { model, .. }) => Some(model),

@@ -9,8 +9,8 @@ use crate::kernels::Kernel;
 use crate::machines::MachineKind;
 use crate::settings::{Field, Setting, text_of};
 
-/// `robust` without what costs most: angles and the comparison with what was given. It learns less often and compares
-/// fewer sizes.
+/// `robust` without its most expensive parts: angles and the comparison with the given target. It learns less often and
+/// compares fewer sizes.
 fn fast() -> Params {
     let scale = ScaleFilterParams { count: 9, step: 1.06, area: 400.0, ..ScaleFilterParams::default() };
     let robust = BackgroundParams::default();
@@ -100,7 +100,7 @@ impl Params {
         FilterParams::default().into()
     }
 
-    /// The same search, watched by a guard.
+    /// The same search with a guard.
     pub fn guarded(self, guard: GuardParams) -> Self {
         Self { guard: Some(guard), ..self }
     }
@@ -127,7 +127,7 @@ impl Params {
         values
     }
 
-    /// The settings that `base` has not, or has with other values.
+    /// The settings that `base` lacks or has with other values.
     pub(crate) fn changes(&self, base: &Self) -> Vec<(String, Value)> {
         let base = base.values();
         self.values().into_iter().filter(|value| !base.contains(value)).collect()
@@ -142,7 +142,7 @@ impl Params {
         self.set_at(path, text, false)
     }
 
-    /// As [`Params::set`]; with `choose`, a path selects the branches that it goes through.
+    /// Sets a value like [`Params::set`]; with `choose`, a path selects the branches that it goes through.
     pub(crate) fn set_at(&mut self, path: &str, text: &str, choose: bool) -> Result<()> {
         let path = path.replace('_', "-");
         let (first, rest) = path.split_once('.').unwrap_or((&path, ""));
@@ -351,7 +351,7 @@ impl Params {
         Ok((preset, params))
     }
 
-    /// As [`Params::read_document`], of TOML.
+    /// Reads TOML like [`Params::read_document`].
     ///
     /// # Errors
     /// Also [`Error::Setting`] with the parser's message.

@@ -7,7 +7,7 @@ use crate::frame::Frame;
 
 /// Scales of the search for a lost target, over its last one: it may come back nearer or farther away.
 const SCALES: [f64; 3] = [1.0, MAX_SCALE, 0.8];
-/// The largest of them.
+/// The largest scale.
 pub(super) const MAX_SCALE: f64 = 1.25;
 
 /// Frames in a row in which a target must be found in another scene, and least peak-to-sidelobe ratio.
@@ -52,7 +52,7 @@ impl RedetectionCriteria {
 /// State of the search for a lost target.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
-    /// Where the box is.
+    /// The pose of the box.
     pub pose: Pose,
     /// Least response of the long-term model.
     pub min_long_term: f64,
@@ -90,7 +90,7 @@ impl Redetection {
     pub fn search(&mut self, localizer: &mut dyn Localizer, frame: &Frame<'_>, wanted: Wanted) -> Option<Located> {
         let least = if wanted.another_scene { FRAMES_IN_ANOTHER_SCENE } else { 1 };
         let needed = self.criteria.frames.max(least);
-        // One or the other, so that the time of a frame is bounded.
+        // The search looks at the candidate or scans tiles, so that the time of a frame is bounded.
         let candidate = self.candidate.take();
         let found = match candidate {
             Some((pose, _)) => {
@@ -120,11 +120,11 @@ impl Redetection {
         let area = localizer.response();
         let reach = (area.values.ncols() as f64 * area.step.0 / 2.0, area.values.nrows() as f64 * area.step.1 / 2.0);
         let size = frame.size();
-        // One size a pass, so that each place is searched at all of them.
+        // The search takes one size per pass, so that each place is searched at all of them.
         let scale = if needed > 1 { SCALES[self.scan.passes % SCALES.len()] } else { 1.0 };
         let last = Pose { scale: wanted.pose.scale * scale, ..wanted.pose };
         let mut best: Option<Located> = None;
-        // Areas that overlap by half: the window hides what lies at the border of one.
+        // The areas overlap by half: the window hides what lies at the border of one.
         for _ in 0..self.criteria.tiles.min(TileScan::tiles(size, reach)) {
             let there = self.scan.next(size, reach, last);
             let found = Some(localizer.locate(frame, there, Extent::Place)).filter(|found| self.accepts(found, wanted));

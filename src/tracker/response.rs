@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-/// Where the element of no motion stands in a map.
+/// The place of the element of no motion in a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseLayout {
     /// At `[0, 0]`, negative shifts wrapped around to the far end: what an inverse FFT gives.
@@ -16,7 +16,7 @@ pub enum ResponseLayout {
 pub struct ResponseMap<'a> {
     /// The scores, `[row, column]`.
     pub values: ArrayView2<'a, f32>,
-    /// Where the element of no motion stands.
+    /// The place of the element of no motion.
     pub layout: ResponseLayout,
     /// The target's centre `(x, y)` on the image that the element of no motion stands for, in 0-based pixels as
     /// [`BBox::center`](crate::BBox::center) gives it.
@@ -161,8 +161,8 @@ pub fn displacement(i: usize, n: usize) -> i64 {
     if 2 * (i + 1) > n && n > 1 { i as i64 - n as i64 } else { i as i64 }
 }
 
-/// Where a parabola through three neighbouring values has its top, from the one in the middle, which is the highest:
-/// -0.5 to 0.5; 0 where there is no top.
+/// The top of a parabola through three neighbouring values, from the one in the middle, which is the highest: -0.5 to
+/// 0.5; 0 where there is no top.
 fn vertex(before: f64, peak: f64, after: f64) -> f64 {
     let curvature = before - 2.0 * peak + after;
     let offset = 0.5 * (before - after) / curvature;
@@ -232,7 +232,7 @@ mod tests {
         let map = ResponseMap { step: (4.0, 4.0), angle, ..map(&values, ResponseLayout::Centered) };
         let near = |a: (f64, f64), b: (f64, f64)| (a.0 - b.0).hypot(a.1 - b.1) < 1e-9;
         assert_eq!(map.motion(map.middle()), (0.0, 0.0));
-        // One column on: clockwise on a screen, to the right becomes down.
+        // The map is turned by a right angle clockwise: one column to the right is a motion down.
         assert!(near(map.motion((2, 4)), (0.0, 4.0)), "{:?}", map.motion((2, 4)));
         assert!(near(map.motion((3, 3)), (-4.0, 0.0)), "{:?}", map.motion((3, 3)));
         // The first element, two rows and three columns before the middle.
@@ -254,7 +254,7 @@ mod tests {
         let map: Vec<f32> = (0..rows * cols).map(|i| value(i / cols, i % cols)).collect();
         let (r, c) = between(&map, (rows, cols), (0, 0), Wrapped);
         assert!((r - 0.25).abs() < 1e-5 && (c + 0.4).abs() < 1e-5, "{r}, {c}");
-        // Nothing to be found at a border, on a plain, in a single cell, or beside NaN.
+        // The shift is 0 at a border, on a plain, in a single cell, and beside NaN.
         assert_eq!(between(&map, (rows, cols), (0, 0), Centered), (0.0, 0.0));
         assert_eq!(between(&[0.5; 9], (3, 3), (1, 1), Wrapped), (0.0, 0.0));
         assert_eq!(between(&[0.5], (1, 1), (0, 0), Wrapped), (0.0, 0.0));

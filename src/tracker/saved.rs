@@ -14,14 +14,14 @@ use crate::frame::{FrameBuf, PixelFormat};
 /// Most pixels of a frame of a saved tracker.
 const MAX_PIXELS: usize = 1 << 26;
 
-/// What a saved tracker is built from before it takes its numbers.
+/// The parts from which a saved tracker is built before it takes its numbers.
 #[derive(Default, serde::Serialize, serde::Deserialize)]
 struct Blueprint {
     /// The settings, as JSON.
     params: String,
     turn: usize,
     correction: Correction,
-    /// Of a tracker with a target.
+    /// The target, if the tracker has one.
     target: Option<Target>,
 }
 

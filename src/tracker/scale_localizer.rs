@@ -41,7 +41,7 @@ impl ScaleLocalizer {
         let size = (bbox.w, bbox.h);
         let limits = limits(size, frame.size());
         let ScaleParams::Filter(params) = params else { return inner };
-        // As fine as the small patches need it, and no finer than the frame.
+        // The patch is as fine as the small patches need it, and no finer than the frame.
         let step = ((size.0 * size.1 / params.area).sqrt() / FINER).max(1.0);
         let seen = (size.0 / step, size.1 / step);
         // The largest scale and one step more; beyond the patch its border is repeated.

@@ -89,7 +89,7 @@ impl SceneCut {
         }
     }
 
-    /// Writes or reads what was seen.
+    /// Writes or reads the thumbnails.
     pub fn transfer(&mut self, archive: &mut Archive<'_>) {
         for thumbnail in [&mut self.followed, &mut self.now] {
             archive.floats(&mut thumbnail.points);
@@ -97,7 +97,7 @@ impl SceneCut {
         }
     }
 
-    /// The target was followed in this frame.
+    /// Keeps this frame as the last one in which the target was followed.
     pub fn keep(&mut self) {
         self.followed = self.now;
     }

@@ -72,7 +72,7 @@ fn pooled(map: &Map, middle: (f64, f64), side: f64) -> Option<Vec<f32>> {
     Some((0..channels).map(mean).collect())
 }
 
-/// The mean of what the middle of the square shows that the network sees of a target: with NanoTrack's context, the box.
+/// Mean feature of the middle of the square that the network sees of a target: with NanoTrack's context, of the box.
 fn middle_mean(exemplar: &Map) -> Option<Vec<f32>> {
     let [_, _, rows, _] = exemplar.shape();
     pooled(exemplar, (0.0, 0.0), rows as f64 / 2.0)
@@ -157,12 +157,12 @@ impl SiameseLocalizer {
         (center.0.is_finite() && w.is_finite() && h.is_finite()).then_some((self.pose_of(center, (w, h)), score))
     }
 
-    /// How much the box at `pose` looks like the given one to the network, in the last search area: the cosine of their
-    /// mean features. `None` where it lies outside.
+    /// Similarity of the box at `pose` to the given one, in the last search area: the cosine of their mean features.
+    /// `None` for a box outside.
     pub fn similarity(&self, pose: Pose) -> Option<f32> {
         let SearchArea { map, center, cell } = self.last_area.as_ref()?;
         let middle = ((pose.center.0 - center.0) / cell, (pose.center.1 - center.1) / cell);
-        // As much as `middle_mean` takes of an exemplar.
+        // The side is as much as `middle_mean` takes of an exemplar.
         let side = context(pose.size(self.size), &self.networks.recipe) / 2.0 / cell;
         self.likeness(&pooled(map, middle, side)?)
     }
@@ -187,7 +187,7 @@ fn context((w, h): (f64, f64), recipe: &Recipe) -> f64 {
     ((w + around) * (h + around)).sqrt()
 }
 
-/// Where the network's channels are in a pixel's bytes.
+/// Offsets of the network's channels in a pixel's bytes.
 fn channels(format: PixelFormat, order: Channels) -> [usize; 3] {
     match (format, order) {
         (PixelFormat::Gray8, _) => [0; 3],
@@ -275,7 +275,7 @@ leveled! {
 }
 
 impl Verifier for SiameseLocalizer {
-    /// As [`SiameseLocalizer::similarity`], also outside the last search area.
+    /// Scores like [`SiameseLocalizer::similarity`], also outside the last search area.
     fn score(&mut self, sample: &Sample<'_>) -> Option<f64> {
         let &Sample { frame, pose, .. } = sample;
         let here = self.similarity(pose).or_else(|| {
@@ -361,7 +361,7 @@ mod tests {
         assert_eq!(pooled(&map, (4.5, 0.0), 1.5), None);
     }
 
-    /// Expected by `cv2.resize` of the square with the mean of the frame around it.
+    /// The expected values are those of `cv2.resize` of the square with the mean of the frame around it.
     #[test]
     fn a_square_is_resized_as_opencv_does() {
         let gray: Vec<u8> =

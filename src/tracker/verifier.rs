@@ -1,5 +1,5 @@
-//! Does a place look like what was given? Verifiers answer that question: the [appearance](super::appearance) of the search
-//! area, the features of a network, and a guard.
+//! Verifiers tell whether a place looks like the given target: the [appearance](super::appearance) of the search area,
+//! the features of a network, and a guard.
 //!
 //! A guard is a verifier that can move the target: a kernel machine over real windows. A localizer adapts to whatever it is
 //! on, the guard learns only above its gate. When it no longer recognises the target where the box is, but does elsewhere,
@@ -33,9 +33,10 @@ pub(super) struct ViewFeatures<'a> {
     pub shift: (f64, f64),
 }
 
-/// Says whether a place looks like what was given.
+/// Says whether a place looks like the given target.
 pub(super) trait Verifier {
-    /// About 1 for the target as it was given, lower for anything else; `None` where the place cannot be judged.
+    /// Appearance score: about 1 for the target as it was given, lower for anything else; `None` where the place cannot
+    /// be judged.
     fn score(&mut self, sample: &Sample<'_>) -> Option<f64>;
 
     /// Offers the target at a place, which is `certain` or not.
@@ -98,7 +99,7 @@ impl Guard {
         }
     }
 
-    /// Where the target is in place of `here`, which scores as `seen` says, and the score there.
+    /// A better place than `here`, which scores as `seen` says, and the score there.
     fn propose(&mut self, frame: &Frame<'_>, here: Pose, seen: Option<f64>) -> Option<(f64, Pose)> {
         let elsewhere = seen.unwrap_or(f64::NEG_INFINITY) + self.params.margin;
         let near = self.detector.best(true);
@@ -169,11 +170,11 @@ mod tests {
     use crate::tracker::scenes::{Picture, target_at};
 
     const START: (f64, f64) = (50.0, 50.0);
-    /// Within the search area around [`START`].
+    /// A place within the search area around [`START`].
     const NEARBY: (f64, f64) = (66.0, 58.0);
-    /// Far outside it.
+    /// A place far outside it.
     const AWAY: (f64, f64) = (190.0, 140.0);
-    /// More search areas than the pictures have.
+    /// A number of search areas above that of the pictures.
     const ALL_TILES: usize = 30;
     /// The distance of a threshold from a score.
     const HAIR: f64 = 1e-3;
@@ -263,7 +264,7 @@ mod tests {
         let next = picture(NEARBY);
         let (score, nearby) = scores(&next);
         assert!(nearby > score + 0.5, "{nearby} and {score}");
-        // Without any tile: nearby or nowhere.
+        // The guard has no tiles: it looks nearby or nowhere.
         let verdict = |accept_above: f64, margin: f64| {
             let mut guard = doubting(|p| (p.accept_above, p.margin, p.tiles) = (accept_above, margin, 0));
             let verdict = watch(&mut guard, &next);
@@ -342,7 +343,7 @@ mod tests {
             let frames = frames.expect("all areas were seen");
             assert!(frames > 1 && frames <= areas.div_ceil(tiles), "{frames} frames of {tiles} of {areas} areas");
         }
-        // All of them are what one round sees, wherever the target is.
+        // One round sees all of these places, wherever the target is.
         for corner in [(4.0, 4.0), (230.0, 4.0), (4.0, 170.0), (230.0, 170.0), (118.0, 170.0)] {
             let there = picture(corner);
             let mut guard = doubting(|p| (p.lost_after, p.tiles) = (1, areas));

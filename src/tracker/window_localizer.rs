@@ -54,7 +54,7 @@ pub(super) struct WindowGrid {
 }
 
 impl WindowGrid {
-    /// For a target at `bbox`.
+    /// Creates the grid for a target at `bbox`.
     ///
     /// # Errors
     /// [`Error::Box`] when the search area is too large.
@@ -144,7 +144,7 @@ struct Cutter {
 }
 
 impl Cutter {
-    /// For patches of so many cells, around targets that become `largest` times as large.
+    /// Creates a cutter for patches of so many cells, around targets that become `largest` times as large.
     fn new((rows, cols): (usize, usize), scale: f64, largest: f64) -> Self {
         let mut sampler = Resampler::new(cols * CELL, rows * CELL, Channels::Luma);
         sampler.reserve(scale * largest);
@@ -157,8 +157,8 @@ impl Cutter {
         }
     }
 
-    /// Writes the features of the patch around a target at `pose`, to whole pixels of the frame; where its middle
-    /// really is.
+    /// Writes the features of the patch around a target at `pose`, to whole pixels of the frame; returns the exact
+    /// middle of the patch.
     fn cut(&mut self, frame: &Frame<'_>, pose: Pose, out: &mut [f32]) -> (f64, f64) {
         let scale = self.scale * pose.scale;
         let (width, height) = self.sampler.size();
@@ -171,7 +171,8 @@ impl Cutter {
 }
 
 impl WindowCutter {
-    /// For the windows of `grid`, with memory for all sizes of its target that there may be in a `frame` of this size.
+    /// Creates a cutter for the windows of `grid`, with memory for all sizes that its target may have in a `frame` of
+    /// this size.
     pub fn new(grid: &WindowGrid, frame: (usize, usize)) -> Self {
         let around = (grid.template.0 + 2 * MARGIN, grid.template.1 + 2 * MARGIN);
         let scale = grid.step / CELL as f64;
@@ -241,8 +242,8 @@ impl WindowLocalizer {
     /// Learns the target at `bbox` and what is around it.
     ///
     /// # Errors
-    /// [`Error::Box`] for a box that cannot be tracked, when its search area is too large or there is nothing in it;
-    /// what the machine says of its first fit.
+    /// [`Error::Box`] for a box that cannot be tracked, when its search area is too large or there is nothing
+    /// in it; the machine's error in its first fit.
     pub fn new(params: &WindowParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         check_box(frame.size(), bbox)?;
         let mut grid = WindowGrid::new(params, bbox)?;
@@ -307,7 +308,7 @@ impl WindowLocalizer {
         let (response, (height, width)) = (self.detector.response(), self.grid.windows());
         // The background's mean is at -1: what scores less still is not weighed by nearness.
         let judged = |i: usize| if near { (response[i].max(-1.0) + 1.0) * self.prior[i] } else { response[i] };
-        // Where all is alike, the target has not moved.
+        // In a response of equal values the target has not moved.
         let middle = height / 2 * width + width / 2;
         let (mut best, mut value) = (middle, Some(judged(middle)).filter(|v| !v.is_nan()).unwrap_or(f32::NEG_INFINITY));
         for i in 0..response.len() {
@@ -415,7 +416,7 @@ impl WindowLocalizer {
         self.peaks.truncate(self.params.hard_negatives);
     }
 
-    /// What the last scan says of the window at `place`, the target's pose being `pose`.
+    /// The result of the last scan for the window at `place`, with the target's pose `pose`.
     fn located(&mut self, pose: Pose, place: (usize, usize), seen: bool) -> Located {
         let (response, size) = (self.detector.response(), self.grid.windows());
         let Peak { value, psr, apce, .. } = Peak::at(response, size, place, PEAK_RADIUS, ResponseLayout::Centered);

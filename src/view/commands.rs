@@ -17,7 +17,7 @@ use crate::tracker::too_small;
 /// How long a command waits for its frame before it must be retried.
 const FRAME_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Multiples of the source's rate.
+/// Speeds of playing, as multiples of the source's rate.
 const SPEEDS: RangeInclusive<f64> = 0.01..=64.0;
 
 impl Controller {

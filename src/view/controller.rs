@@ -63,7 +63,7 @@ pub struct Controller {
     pub times: VecDeque<Instant>,
     /// The highest id of a target so far.
     pub last_id: u32,
-    /// What is tracked from both sides.
+    /// The frames that are tracked from both sides.
     pub fill: Option<Fill>,
 }
 
@@ -262,7 +262,7 @@ impl Controller {
         self.fill_on();
     }
 
-    /// Takes what was tracked from both sides, and begins with the next such frames.
+    /// Takes the result of tracking from both sides, and begins with the next such frames.
     fn fill_on(&mut self) {
         if let Some(fill) = self.fill.take_if(|fill| fill.is_finished()) {
             let Fill { target, from, to, .. } = fill;

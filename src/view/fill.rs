@@ -17,12 +17,12 @@ use crate::tracker::{Estimate, Evidence, Params, State, Tracker};
 pub struct Turned {
     center: [f64; 2],
     size: [f64; 2],
-    /// In radians, clockwise.
+    /// The angle in radians, clockwise.
     angle: f64,
 }
 
 impl Turned {
-    /// From its corners, or else an upright box.
+    /// Creates the rectangle from its corners, or else from an upright box.
     pub fn of(bbox: &BBox, polygon: Option<[f64; 8]>) -> Self {
         let Some([ax, ay, bx, by, cx, cy, dx, dy]) = polygon else {
             return Self { center: bbox.center().into(), size: [bbox.w, bbox.h], angle: 0.0 };
@@ -90,7 +90,7 @@ pub struct Fill {
 }
 
 impl Fill {
-    /// Starts it; `None` if there can be no thread.
+    /// Starts the thread; `None` if the system has no more threads.
     pub fn start(source: &Arc<dyn Source>, params: &Params, target: u32, from: Given, to: Given) -> Option<Self> {
         let (source, params, cancel) = (Arc::clone(source), params.clone(), CancelToken::default());
         let quit = cancel.clone();
@@ -102,7 +102,7 @@ impl Fill {
         self.thread.is_finished()
     }
 
-    /// What it has found; `None` if it was cancelled.
+    /// The records of the thread; `None` if it was cancelled.
     pub fn result(self) -> Option<Result<Vec<FrameRecord>>> {
         (!self.cancel.is_cancelled()).then(|| self.thread.join().unwrap_or(Err(Error::NotInitialized)))
     }

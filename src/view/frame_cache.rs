@@ -36,7 +36,7 @@ const BEHIND: usize = 48;
 /// Frames after the wanted one whose pictures are made with those before it, until its stream has come.
 const AHEAD: usize = 48;
 
-/// How far the priority of their thread is lowered.
+/// How far the priority of the thread that makes them is lowered.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
@@ -97,7 +97,7 @@ impl FrameCache {
         }
     }
 
-    /// What is known of the source.
+    /// Facts about the source.
     pub fn info(&self) -> &Info {
         self.source.info()
     }
@@ -179,7 +179,7 @@ impl FrameCache {
         let exists = self.length().is_some_and(|length| position <= length);
         let comes = self.stream.is_some() && (self.next..self.next + MAX_SKIP).contains(&position);
         let is_large = self.info().size.is_some_and(|(width, height)| width.max(height) > MAX_SIDE);
-        // Once: a source can have fewer frames than it announces.
+        // The seek happens once, since a source can have fewer frames than it announces.
         if exists && !comes && is_large && self.kept(position).is_none() && self.sought != position {
             self.sought = position;
             self.make_pictures(position + 1, AHEAD);
@@ -250,7 +250,7 @@ impl FrameCache {
             (Arc::clone(&self.source), (range.start..=range.end - 1).into(), CancelToken::default());
         let (quit, demand) = (cancel.clone(), Demand { side: Some(MAX_SIDE), ..Channels::Color.into() });
         let make = move || {
-            // For this thread and the ffmpeg that it starts.
+            // The priority is that of this thread and of the ffmpeg that it starts.
             #[cfg(target_os = "linux")]
             let _ = (more == 0).then(|| rustix::process::nice(NICE));
             // An error is that of the frame itself once it is read.
@@ -271,7 +271,7 @@ impl FrameCache {
     fn reach(&mut self, position: usize) -> Result<()> {
         let again = !self.info().live;
         let ahead = position >= self.next;
-        // No more than will be kept.
+        // The lead-in has no more frames than will be kept.
         let size = self.kept.back().map_or(1, |item| bytes(item));
         let lead_in = (self.most / size).saturating_sub(1).min(LEAD_IN);
         let run_up = position.saturating_sub(lead_in).max(self.span.first);
@@ -562,7 +562,7 @@ mod tests {
                 assert!(frame.as_frame().gray_at(9, 9).abs_diff(position as u8) < 3, "{position}");
             }
         }
-        // Those far away make room.
+        // Pictures far away make room.
         assert!(matches!(cache.picture(149, SOON), Wait::End));
     }
 
@@ -601,7 +601,7 @@ mod tests {
         }
         cache.look_behind(20);
         assert!(cache.behind.is_none());
-        // Those far away make room.
+        // Pictures far away make room.
         let last = Picture::new(numbered_item(149).into());
         last.jpeg();
         cache.remember(&last, 150);

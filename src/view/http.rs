@@ -50,7 +50,7 @@ type Handler = dyn Fn(&Request) -> Response + Send + Sync;
 /// Answers requests until it is dropped.
 #[derive(Debug)]
 pub struct Server {
-    /// Where it listens.
+    /// The address at which the server listens.
     pub address: SocketAddr,
     stop: Arc<AtomicBool>,
     connections: Arc<Connections>,
@@ -69,7 +69,7 @@ struct Known {
     admitted: Arc<AtomicBool>,
 }
 
-/// What the threads of all connections share.
+/// State that the threads of all connections share.
 struct Shared {
     handler: Box<Handler>,
     stop: Arc<AtomicBool>,
@@ -211,7 +211,7 @@ fn serve(stream: &TcpStream, shared: &Shared, admitted: &AtomicBool) -> io::Resu
         }
         let mut headers_only = false;
         let (response, last) = match read(&mut reader)? {
-            // It came over an open connection after the last change, which it would wait for.
+            // The request came over an open connection after the last change, and would wait for another one.
             Ok(_) if shared.stop.load(Ordering::Relaxed) => (Response::refused(503, "the view has ended"), true),
             Ok(mut request) => {
                 headers_only = request.method == "HEAD";
@@ -263,7 +263,7 @@ fn read(reader: &mut impl BufRead) -> io::Result<Result<Request, Response>> {
             return Err(ErrorKind::UnexpectedEof.into());
         }
         match &head[begun..] {
-            // One that a former request has left over.
+            // An empty line is left over from a former request.
             b"\r\n" if begun == 0 => head.clear(),
             b"\r\n" => break,
             line if line.ends_with(b"\n") && !line.ends_with(b"\r\n") => {
@@ -387,7 +387,7 @@ pub struct Response {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
-    /// What is dropped once it is written.
+    /// A place that is freed once the response is written.
     _held: Option<Arc<()>>,
 }
 
@@ -415,7 +415,7 @@ impl Response {
         Self { _held: Some(place), ..self }
     }
 
-    /// Its head; `last` says that the connection then ends.
+    /// The head of the response; `last` says that the connection then ends.
     fn head(&self, last: bool) -> Vec<u8> {
         let Self { status, headers, body, .. } = self;
         let (length, connection) = (body.len(), if last { "close" } else { "keep-alive" });

@@ -54,7 +54,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long [`View::close`] waits for the controller.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where a view is served.
+/// The address of a view.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Page")]
 pub struct Address {
@@ -91,20 +91,20 @@ pub struct Setup {
     pub params: Params,
     /// Whether the user gave ids, so that outputs name even a single target.
     pub named: bool,
-    /// Where the session is saved.
+    /// The file of the session.
     pub session: Option<PathBuf>,
     /// The targets that it begins with, and their records.
     pub targets: Vec<TargetRecord>,
     pub frames: Vec<FrameRecord>,
     /// The frame to show first.
     pub position: Option<usize>,
-    /// What an earlier view of the source has left, in place of the targets.
+    /// Work of an earlier view of the source, in place of the targets.
     pub work: Option<Work>,
-    /// What is done of each clip.
+    /// Progress of each clip.
     pub clips: Vec<Overview>,
     /// The place of the source among several clips, from 1, and their number.
     pub clip: Option<(usize, usize)>,
-    /// What the page says first.
+    /// First message of the page.
     pub said: String,
     /// Whether the page only asks for a first box.
     pub pick: bool,
@@ -112,7 +112,7 @@ pub struct Setup {
     pub stop: CancelToken,
 }
 
-/// What is done of a clip.
+/// Progress of a clip.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Overview {
     /// The name of its file.
@@ -234,7 +234,7 @@ impl View {
         call(&self.messages, command).map(drop)
     }
 
-    /// Where it is served, with the port and the token that were chosen.
+    /// Address of the page, with the port and the token that were chosen.
     pub fn address(&self) -> Address {
         Address { host: self.host.clone(), port: self.server.address.port(), token: Some(self.token.clone()) }
     }
@@ -244,7 +244,8 @@ impl View {
         self.shared.look(|state| state.next_clip)
     }
 
-    /// What the next view of this source goes on with, and what is done. For a view that [has ended](Self::has_ended).
+    /// The work for the next view of this source, and the progress of the clip, for a view that [has
+    /// ended](Self::has_ended).
     pub fn take_work(&self, name: String) -> (Work, Overview) {
         self.shared.prepare(|state| {
             let tracks = state.tracks.values();
@@ -385,7 +386,7 @@ fn call(messages: &Sender<Message>, command: Command) -> Handled {
     let ended = || "tracking has ended: start the program again".to_owned();
     messages.send(Message::Command(command, reply)).map_err(|_| ended())?;
     answer.recv_timeout(COMMAND_TIMEOUT).unwrap_or_else(|error| match error {
-        RecvTimeoutError::Timeout => Err("other work goes first; the command is carried out after it".into()),
+        RecvTimeoutError::Timeout => Err("busy for 20 s; the command is queued".into()),
         RecvTimeoutError::Disconnected => Err(ended()),
     })
 }

@@ -118,7 +118,7 @@ impl Results {
         if rows.is_empty() { Err(no_record()) } else { Ok(Found { records: rows, ..found }) }
     }
 
-    /// What was found, unless it is nothing.
+    /// The records of all targets; an error if there are none.
     fn some_found(&self, shared: &SharedState) -> Result<Found> {
         let found = self.found(shared);
         match found.records.is_empty() {
@@ -146,7 +146,7 @@ impl Results {
         });
         let (width, height) = size.unwrap_or((self.source.width, self.source.height));
         let source = SourceRecord { width, height, ..self.source.clone() };
-        // As in the command line, a single target without a given id has none in outputs.
+        // A single target without a given id has none in outputs, as in the command line.
         let alone = !self.named && targets.iter().map(|target| target.id).eq([1]);
         if alone {
             records.iter_mut().for_each(|record| record.id = None);

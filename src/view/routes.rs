@@ -1,4 +1,4 @@
-//! Which requests are answered, and by what.
+//! The gate that admits requests, and the answers to them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -126,10 +126,10 @@ pub fn make_token() -> Result<String> {
 pub struct Routes {
     pub gate: Gate,
     pub shared: Arc<SharedState>,
-    /// Where commands go.
+    /// The channel for commands.
     pub messages: Sender<Message>,
     pub results: Arc<Results>,
-    /// What is done of each clip, as JSON.
+    /// Progress of each clip, as JSON.
     pub clips: String,
     /// Shared by the downloads that are under way.
     pub downloads: Arc<()>,

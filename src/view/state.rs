@@ -45,7 +45,7 @@ pub struct Status {
     pub rate: Option<f64>,
     /// The position that is shown; 0 before the first frame.
     pub position: usize,
-    /// Whether it plays.
+    /// Whether the view plays.
     pub playing: bool,
     /// The speed as a multiple of the rate; null for as fast as possible.
     pub speed: Option<f64>,
@@ -104,13 +104,13 @@ pub struct ViewState {
     pub revision: u64,
     /// The position that the session was opened at; 0 for none.
     pub left: usize,
-    /// What can be undone, the last at the end.
+    /// Changes that can be undone, the last at the end.
     edits: Vec<Edit>,
-    /// What was undone since the last change, the next to be made again at the end.
+    /// Changes that were undone since the last change, the next to be made again at the end.
     undone: Vec<Edit>,
 }
 
-/// What a change has replaced, or an undone one has made.
+/// The track that a change has replaced, or that an undone change has made.
 #[derive(Debug)]
 struct Edit {
     target: u32,
@@ -119,7 +119,7 @@ struct Edit {
     changed: Range<usize>,
 }
 
-/// What is kept of a view while another clip is shown.
+/// The part of a view that is kept while another clip is shown.
 #[derive(Debug, Default)]
 pub struct Work {
     tracks: BTreeMap<u32, Track>,
@@ -131,16 +131,16 @@ pub struct Work {
 /// Maximum changes that can be undone.
 const MAX_EDITS: usize = 100;
 
-/// What a page has already, and the map that it shows.
+/// The contents of a page, and the map that it shows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wants {
     /// The serial of the message before.
     pub after: u64,
-    /// The number of changes that it has.
+    /// The number of changes that the page has.
     pub changes: usize,
-    /// The picture that it shows.
+    /// The picture that the page shows.
     pub picture: u64,
-    /// The target whose response map it shows.
+    /// The target whose response map the page shows.
     pub map: Option<u32>,
 }
 
@@ -166,14 +166,14 @@ impl ViewState {
         self.announce(id, 0..usize::MAX);
     }
 
-    /// Takes out what another view of the same source goes on with.
+    /// Takes out the work for another view of the same source.
     pub fn take_work(&mut self) -> Work {
         let Status { position, speed, .. } = self.status;
         let edits = [&mut self.edits, &mut self.undone].map(std::mem::take);
         Work { tracks: std::mem::take(&mut self.tracks), edits, position, speed }
     }
 
-    /// Goes on with what another view has left; returns the highest id.
+    /// Goes on with the work of another view; returns the highest id.
     pub fn resume(&mut self, work: Work) -> u32 {
         let Work { tracks, edits: [edits, undone], speed, .. } = work;
         (self.tracks, self.edits, self.undone, self.status.speed) = (tracks, edits, undone, speed);
@@ -183,7 +183,7 @@ impl ViewState {
         self.tracks.keys().next_back().copied().unwrap_or(0)
     }
 
-    /// Pages get the records of a target at some positions anew.
+    /// Sends pages the records of a target at some positions anew.
     fn announce(&mut self, target: u32, range: Range<usize>) {
         self.changes.push(Change::Gone(target, range.clone()));
         self.maps.0.retain(|((position, of), _)| *of != target || !range.contains(position));

@@ -16,7 +16,7 @@ use crate::tracker::Tracker;
 
 const FRAMES: usize = 30;
 
-/// The same scene as a folder, as a camera, or as a video of unknown length.
+/// One scene as a folder, as a camera, or as a video of unknown length.
 struct Scenery {
     scene: Scene,
     info: Info,
@@ -297,7 +297,7 @@ fn a_box_between_two_others_fills_the_frames_to_both() {
     let share = |from: f64, to: f64| from + 0.5 * (to - from);
     assert!((found[15].1.x - share(b.x, seat.truth(21).x)).abs() < 1e-3);
     assert_eq!((found.len(), &found[20..]), (before.len(), &before[20..]));
-    // The same frames from both sides, as the command line tracks them.
+    // The command line tracks the same frames from both sides.
     seat.command(Command::Undo);
     seat.command(Command::Undo);
     assert_eq!(seat.found(1), before);
@@ -357,7 +357,7 @@ fn steps_track_and_seeks_do_not() {
     assert_eq!(seat.found(1), plain(1, seat.truth(1), 4));
     seat.seek(20);
     assert_eq!(seat.found(1).len(), 4);
-    // Nor does a step from there. One from a tracked frame tracks all up to its goal.
+    // A step from there tracks nothing either. A step from a tracked frame tracks all up to its goal.
     seat.step(1, 21);
     assert_eq!(seat.found(1).len(), 4);
     seat.step(-100, 1);
@@ -554,7 +554,7 @@ fn a_video_that_breaks_off_is_not_complete() {
     seat.stands_at(12);
     let Status { last, said, .. } = status(&seat);
     assert!(last == Some(12) && said.1.contains("frame 12 is the last one: it cannot be read"), "{said:?}");
-    // There the box is that of the frame before.
+    // At that position the box is that of the frame before.
     let mut expected = plain(1, seat.truth(1), 11);
     expected.push((12, expected[10].1));
     assert_eq!(seat.found(1), expected);
@@ -657,7 +657,7 @@ fn a_box_waits_for_a_frame_far_ahead() {
 fn a_target_of_a_later_frame_begins_when_the_frame_comes() {
     let given = [(7, 12, truth(&scene(), 12)), (3, 1, truth(&scene(), 1))];
     let seat = seat_with(CancelToken::default(), Scenery::camera(), MAX_CACHE_BYTES, &given);
-    // It has no record before.
+    // The target of frame 12 has no record before.
     seat.step(5, 6);
     assert_eq!((seat.found(3).len(), seat.found(7).len()), (6, 0));
     assert!(seat.refused(Command::End { target: 7, position: Some(6) }).contains("begins in frame 12"));

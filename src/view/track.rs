@@ -1,4 +1,4 @@
-//! One target over all frames: what a person gave, and the boxes that follow from it.
+//! One target over all frames: its given boxes, and the boxes that follow from them.
 
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
@@ -21,7 +21,7 @@ struct Mark {
 }
 
 impl Mark {
-    /// Whether it holds in its own frame only; the others begin pieces.
+    /// Whether the mark holds in its own frame only; the others begin pieces.
     fn is_pin(&self) -> bool {
         self.given.reach == Reach::ThisFrame
     }
@@ -40,7 +40,7 @@ pub struct Track {
     found: BTreeMap<usize, Arc<FrameRecord>>,
 }
 
-/// What is missing of a piece.
+/// The missing part of a piece.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Missing {
     /// The first position without a record of the piece.
@@ -71,7 +71,7 @@ impl Track {
         track
     }
 
-    /// The same with the records of some positions only.
+    /// A copy with the records of some positions only.
     pub fn part(&self, range: &Range<usize>) -> Self {
         let found = self.found.range(range.clone()).map(|(&at, record)| (at, Arc::clone(record))).collect();
         Self { found, ..self.bare() }
@@ -95,7 +95,7 @@ impl Track {
         TargetRecord { id, name, class, attributes, given: self.given().collect() }
     }
 
-    /// What was given.
+    /// All given boxes and ends.
     pub fn given(&self) -> impl Iterator<Item = Given> {
         self.marks.values().map(|mark| {
             let others = !mark.is_pin() && mark.given.bbox.is_some() && {
@@ -106,7 +106,7 @@ impl Track {
         })
     }
 
-    /// What was given in a frame.
+    /// The given box or the end in a frame.
     pub fn given_at(&self, position: usize) -> Option<&Given> {
         self.marks.get(&position).map(|mark| &mark.given)
     }
@@ -131,7 +131,7 @@ impl Track {
         self.marks.keys().next().copied().unwrap_or(usize::MAX)
     }
 
-    /// What is missing up to `last`, piece by piece.
+    /// The missing parts up to `last`, piece by piece.
     pub fn missing(&self, last: usize) -> impl Iterator<Item = Missing> {
         self.marks.values().filter(|mark| !mark.is_pin() && mark.given.bbox.is_some()).filter_map(move |mark| {
             let (from, at) = (mark.given, mark.followed);
@@ -142,7 +142,7 @@ impl Track {
         })
     }
 
-    /// What is to be tracked from one frame to the next.
+    /// The missing part to track from one frame to the next.
     pub fn to_track(&self, last: usize) -> Option<Missing> {
         self.missing(last).find(|missing| missing.to.is_none())
     }
@@ -171,7 +171,7 @@ impl Track {
         true
     }
 
-    /// Puts in a record, unless a person gave another box there. What a person said of the target goes before its state.
+    /// Puts in a record, unless a person gave another box there. A person's mark of the target goes before its state.
     fn put(&mut self, mut record: FrameRecord) {
         let said = self.marks.range(..=record.index).next_back().map(|(&at, mark)| (at, mark.given));
         let is_given = said.is_some_and(|(at, given)| at == record.index && given.bbox.is_some());
@@ -294,8 +294,8 @@ impl Track {
         Some(position..end)
     }
 
-    /// Where the piece before the mark at `position` goes on without it, and where it begins; `None` if the target had
-    /// ended.
+    /// The position at which the piece before the mark at `position` goes on without the mark, and its start; `None` if
+    /// the target had ended.
     pub fn resumes(&self, position: usize) -> Option<(usize, usize)> {
         let start = self.piece(position.checked_sub(1)?)?;
         self.marks[&start].given.bbox.map(|_| (self.marks[&start].followed, start))
@@ -312,7 +312,7 @@ impl Track {
         later.find(|(_, mark)| !mark.is_pin()).map_or(usize::MAX, |(&start, _)| start)
     }
 
-    /// The piece before `position` is followed no further than to there.
+    /// Ends the piece before `position` there.
     fn follow_to(&mut self, position: usize) {
         if let Some(start) = position.checked_sub(1).and_then(|before| self.piece(before)) {
             self.follow(start, self.marks[&start].followed.min(position));

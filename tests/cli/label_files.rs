@@ -443,7 +443,7 @@ fn tasks_of_label_studio() {
         file(&mut table, json!([studio(name, &[annotation(&region(&frames, count, rate, from))])]));
         table.video(what, "ls.json", Said(cars(&frames.map(|(_, of)| of)), "by time"));
         if count != FRAMES {
-            table.folder(&format!("{what}, for pictures"), "ls.json", Refused("and this one has 20"));
+            table.folder(&format!("{what}, for pictures"), "ls.json", Refused("and the source has 20"));
         }
     }
     file(&mut table, json!([studio(name, &[annotation(&region(&[(6, 11)], 10, 12.5, 1.0))])]));

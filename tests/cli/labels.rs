@@ -69,7 +69,7 @@ fn every_format_takes_the_given_boxes_up_again() {
         let changed = place.read(file).replace(own, other);
         std::fs::write(place.path(file), changed).unwrap();
         let run = place.run(&format!("--init-file @{file} --preset paper --end 2")).assert().code(2);
-        run.stderr(contains("its frames are 320x120 pixels, and those of this one 160x120"));
+        run.stderr(contains("its frames are 320x120 pixels, and those of the source 160x120"));
     }
     // Frames that COCO and YOLO name.
     assert_eq!(place.visible("yolo/images").len(), 12);

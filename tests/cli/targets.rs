@@ -144,7 +144,7 @@ fn errors_of_targets_name_the_target() {
     // A target cannot begin in a frame that cannot be read.
     std::fs::write(place.frame(3), "").unwrap();
     let bad = format!("--init {a} --init 3:{a} --skip-bad-frames");
-    place.run(&bad).assert().code(1).stderr(contains("a box is given in it"));
+    place.run(&bad).assert().code(1).stderr(contains("a box is given in this frame"));
 }
 
 #[test]

@@ -208,14 +208,14 @@ fn a_target_chooses_its_truth() {
     let second = Some(BBox::new(2.0, 2.0, 5.0, 5.0));
     assert_eq!((open(&folder).info().truth[0], open(folder.join("img")).info().truth[0]), (second, second));
     let warning = open(&folder).info().warnings[0].clone();
-    assert!(warning.contains("2 targets (2, 10): that of 2 is read"), "{warning}");
+    assert!(warning.contains("2 targets (2, 10): target 2 is read"), "{warning}");
     let target = |target| OpenOptions { target: Some(target), ..Default::default() };
     let tenth = Sequence::open(&folder, &target(10)).unwrap();
     assert_eq!(tenth.info().truth[0].unwrap().x, 8.0);
     let first = Sequence::open(&folder, &target(1)).unwrap();
     assert!(first.info().warnings[0].contains("no row holds a box"), "{:?}", first.info().warnings);
     let none = Sequence::open(&folder, &target(3)).unwrap_err().to_string();
-    assert!(none.starts_with("target 3: ") && none.ends_with("there is a truth of the targets 1, 2, 10"), "{none}");
+    assert!(none.starts_with("target 3: ") && none.ends_with("its truth has the targets 1, 2, 10"), "{none}");
 
     std::fs::write(root.path().join("one.txt"), "7,7,5,5\n7,7,5,5\n").unwrap();
     let file = OpenOptions { truth: Truth::File(root.path().join("one.txt")), ..Default::default() };

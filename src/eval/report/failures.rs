@@ -111,7 +111,8 @@ fn picture(
     )
 }
 
-/// The frames to show: the start, the last good one, the loss, half-way from there to the end, the end.
+/// The frames to show: the start, the last frame with the target, the loss, half-way from there to the end, and the
+/// end.
 fn moments(overlap: &[f64], lost: Option<usize>) -> Vec<(usize, &'static str)> {
     let Some(last) = overlap.len().checked_sub(1) else { return Vec::new() };
     let mut picked: Vec<(usize, &'static str)> = vec![(0, "start")];
@@ -186,7 +187,7 @@ mod tests {
     fn a_late_run_is_shown_on_its_own_frames() {
         let (_dir, evaluation) = of_six_frames(Protocol::Tre);
         let toy = &evaluation.dataset.sequences[0];
-        // From the third frame on, and lost in the fifth.
+        // A run from the third frame on that loses the target in the fifth.
         let mut boxes: Vec<BBox> = toy.truth[2..].iter().map(|label| label.unwrap()).collect();
         boxes[2] = boxes[2].translated(30.0, 0.0);
         let start = Start { frame: 2, init: boxes[0] };

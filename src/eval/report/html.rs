@@ -96,7 +96,7 @@ fn name_cell(report: &Report, name: &str) -> String {
 /// A score in the tables: its key, its decimals, its value.
 type Metric = (&'static str, usize, fn(&Score) -> Option<f64>);
 
-/// In the order of their columns.
+/// The metrics in the order of their columns.
 const METRICS: [Metric; 6] = [
     ("auc", 3, |s| Some(s.auc)),
     ("p20", 3, |s| Some(s.precision_20)),
@@ -145,7 +145,8 @@ fn overall(report: &Report, timings: &Timings) -> String {
     text
 }
 
-/// The rows of the table over the sequences that all trackers have, and its head; empty where the first table says it.
+/// The rows of the table over the sequences that all trackers have, and its head; empty if all trackers have the same
+/// sequences.
 fn common(report: &Report) -> String {
     let n = report.common.len();
     let mut rows = String::new();
@@ -282,7 +283,7 @@ fn by_sequence(report: &Report) -> String {
     text
 }
 
-/// What was left out, warnings, and the parameters of trackers.
+/// Left-out sequences, warnings, and the parameters of trackers.
 fn remarks(report: &Report) -> String {
     let mut text = String::new();
     if !report.left_out.is_empty() {

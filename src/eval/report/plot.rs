@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 /// Height of a plot in pixels, and the width of the part with the axes. Its legend takes what its names need.
 const HEIGHT: u32 = 440;
 const AXES_WIDTH: i32 = 530;
-/// Where the text of the legend begins, from its left edge.
+/// Left edge of the text in the legend, in pixels from the legend's own.
 const LEGEND_TEXT: i32 = 54;
 const FONT: &str = "sans-serif";
 
@@ -43,7 +43,7 @@ pub struct Series {
     pub name: String,
     /// The score; the legend shows it and is sorted by it.
     pub score: f64,
-    /// Which colour and dash it has in all plots of the report.
+    /// Index of its colour and dash in all plots of the report.
     pub style: usize,
     /// Whether it is drawn thicker.
     pub emphasis: bool,
@@ -87,11 +87,11 @@ pub fn color_of(style: usize) -> String {
 /// The title and the axes.
 #[derive(Debug)]
 pub struct Axes {
-    /// Above the plot.
+    /// Title above the plot.
     pub title: String,
-    /// Below the plot.
+    /// Label below the plot.
     pub x_label: &'static str,
-    /// Left of the plot.
+    /// Label left of the plot.
     pub y_label: &'static str,
     /// The last threshold; the first is 0.
     pub x_max: f64,
@@ -117,7 +117,7 @@ pub fn plot(axes: &Axes, mut series: Vec<Series>) -> Result<String> {
         series.sort_by(|a, b| a.score.total_cmp(&b.score).then(a.style.cmp(&b.style)));
     }
     let letters = series.iter().map(|s| s.label().chars().count()).max().unwrap_or(0).min(60);
-    // What the axes and the longest line of the legend need.
+    // Width of the axes and of the longest line of the legend.
     let width = AXES_WIDTH as u32 + LEGEND_TEXT as u32 + 10 + letters as u32 * 9;
     let mut svg = String::new();
     let area = SVGBackend::with_string(&mut svg, (width, HEIGHT)).into_drawing_area();

@@ -144,7 +144,7 @@ fn many_steps_find_the_dense_solution_over_frames() {
                 let error = problem.error(&filter, &expected);
                 assert!(error < 2e-3, "{size:?}, {channels} channels, {temporal}, {rate}: {error}");
             }
-            // And the answers to a new map are those of the taps.
+            // The answers to a new map are also those of the taps.
             problem.write(&mut filter, 9);
             let answers = shifts(size, channels, 9) * &expected;
             let scale = answers.amax();
@@ -208,7 +208,7 @@ fn a_shifted_target_is_learned_where_it_lies() {
     problem.write(&mut anew, 1);
     let map = anew.input().to_vec();
     anew.learn();
-    // The same map, its cell (r, c) at (r + 2, c + 1).
+    // The map is the same, with its cell (r, c) at (r + 2, c + 1).
     for (i, v) in again.input().iter_mut().enumerate() {
         let (lane, cell) = (i % CHANNELS, i / CHANNELS);
         let from = (cell / 7 + 8 - 2) % 8 * 7 + (cell % 7 + 7 - 1) % 7;

@@ -23,7 +23,7 @@ pub(crate) fn texture(center: (f64, f64), degrees: f64, zoom: f64) -> Vec<u8> {
 fn finds_by_how_much_the_target_has_turned() {
     for size in [(40.0, 40.0), (25.0, 60.0), (60.0, 24.0)] {
         let center = (80.3, 79.6);
-        // As good as no prior.
+        // A prior this wide is as good as none.
         let settings = RotationFilterParams { prior: 1e3, ..RotationFilterParams::default() };
         let mut filter = RotationFilter::new(size, settings);
         let first = texture(center, 0.0, 1.0);

@@ -269,7 +269,7 @@ fn reconstruction_weights_and_their_embedding() {
     }
 }
 
-/// The two are said to reach their minimum together: with a constraint they do not, so that the weights are solved for
+/// The two problems are said to share their minimum: with a constraint they do not, so the weights are solved for
 /// exactly.
 #[test]
 fn least_squares_is_another_after_a_multiplication_by_the_gram_matrix() {

@@ -36,7 +36,7 @@ fn session(change: impl FnOnce(&mut DetectionParams)) -> Session<Tracker> {
     session
 }
 
-/// Where the moving square is.
+/// The place of the moving square.
 fn path(position: usize) -> (f64, f64) {
     (10.0 + 2.0 * position as f64, 40.0)
 }

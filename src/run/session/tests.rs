@@ -105,7 +105,7 @@ fn targets_are_added_dropped_and_given_new_boxes_on_the_way() {
         assert!(session.follower(3).is_none(), "an end frees the memory");
         session.give(4, 7, Some(at(80.0)));
         assert_eq!(places(session.feed(7, &frame).unwrap()), [(2, 53.0), (4, 80.0)]);
-        // Also if a box of a later frame was left out with it.
+        // The end takes effect also if a box of a later frame was left out with it.
         session.give(4, 8, None);
         session.give(4, 9, Some(at(90.0)));
         assert_eq!(places(session.feed(10, &frame).unwrap()), [(2, 54.0)]);
@@ -174,7 +174,7 @@ fn one_target_that_fails_takes_no_outcome_from_the_others() {
         }
         assert!(matches!(session.feed(1, &frame(4)), Err(Cause::Target { target: 2, error: Error::Box { .. } })));
         assert_eq!(places(session.outcomes()), [(1, 10.0), (3, 30.0)]);
-        // It does not wait for a position that never comes.
+        // The target does not wait for a position that never comes.
         assert_eq!(session.waiting().count(), 0);
         assert_eq!(places(session.feed(2, &frame(4)).unwrap()), [(1, 11.0), (3, 31.0)]);
         // A better box begins it.

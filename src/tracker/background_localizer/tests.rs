@@ -116,7 +116,7 @@ fn a_target_that_moves_and_grows_is_followed_in_colour_and_in_gray() {
     }
 }
 
-/// Neither to find the target nor to learn from.
+/// Gray frames use no colours, neither to find the target nor to learn.
 #[test]
 fn colours_have_no_say_in_gray_frames() {
     let first = grown(1.0);
@@ -219,7 +219,7 @@ fn there_is_nothing_to_search_in_a_plain_picture() {
     let mut run = Run::new(&params, &view(&rgb), BOX);
     let found = run.step(&view(&plain));
     assert!(!found.seen && found.pose == Pose::of(BOX));
-    // It has learned nothing of that.
+    // The localizer has learned nothing of those frames.
     assert!(run.step(&view(&rgb)).seen && run.bbox().overlap(&BOX) > 0.9);
 }
 
@@ -274,7 +274,7 @@ fn a_lost_challenge_changes_nothing() {
     let learned = |rotation: RotationParams| {
         let mut run = run(&BackgroundParams { rotation, ..plain() });
         let found = run.look(&view(&next));
-        // So that both cut the target's area anew.
+        // Both then cut the target's area anew.
         run.search.view_is_current &= run.search.params.rotation != RotationParams::None;
         run.learn(&view(&next), &found, Update::Usual);
         (found.pose, found.evidence.identity, run.search.filter.spectrum())
@@ -282,7 +282,7 @@ fn a_lost_challenge_changes_nothing() {
     assert!(learned(never) == learned(RotationParams::None));
 }
 
-/// It may be the background, or a target that has turned.
+/// A denied place may be the background, or a target that has turned.
 #[test]
 fn a_denied_place_is_learned_slowly() {
     let (rgb, empty) = (grown(1.0), frame((-200.0, -200.0), 1.0, 0.0));
@@ -299,7 +299,8 @@ fn a_denied_place_is_learned_slowly() {
     assert!(denied > 0.0 && denied < 0.7 * taken, "{denied}, {taken}");
 }
 
-/// Filter and colours of at most ten frames before the last certain one; a frame without a strong response is not certain.
+/// The restored filter and colours are of at most ten frames before the last certain one; a frame without a strong
+/// response is not certain.
 #[test]
 fn a_loss_restores_the_models_of_a_certain_frame() {
     let (still, other) = (grown(1.0), frame((-200.0, -200.0), 1.0, 0.0));
@@ -332,7 +333,7 @@ fn a_loss_restores_the_models_of_a_certain_frame() {
     }
 }
 
-/// Also among the first frames, which the appearance keeps for good.
+/// The rule holds also among the first frames, which the appearance keeps for good.
 #[test]
 fn an_appearance_does_not_learn_what_it_denies() {
     let mut run = run(&plain());
@@ -361,7 +362,7 @@ fn a_turn_is_believed_if_it_is_large_enough_and_the_answer_better_by_the_margin(
     assert_eq!(angle(found - 0.1, 0.05), accepted);
 }
 
-/// Wherever a search begins, as in an area that a guard has chosen.
+/// The limits hold wherever a search begins, as in an area that a guard has chosen.
 #[test]
 fn a_size_stays_within_its_limits() {
     let still = frame((80.0, 70.0), 1.0, 0.0);
@@ -374,11 +375,11 @@ fn a_size_stays_within_its_limits() {
     }
 }
 
-/// Its box may: what is left of the target can still be seen.
+/// The box may leave the frame: what is left of the target can still be seen.
 #[test]
 fn the_middle_of_a_target_leaves_no_frame() {
     let (w, h) = (WIDTH as f64, HEIGHT as f64);
-    // From just within the frame to just outside it; from outside it goes no farther, but comes back.
+    // The middle moves from just within the frame to just outside it; from outside it goes no farther, but comes back.
     for (from, to, said) in [
         ((4.0, 70.0), (-4.0, 70.0), (0.0, 70.0)),
         ((w - 4.0, 70.0), (w + 4.0, 70.0), (w, 70.0)),
@@ -392,7 +393,7 @@ fn the_middle_of_a_target_leaves_no_frame() {
         let found = run.search.locate(&view(&frame(to, 1.0, 0.0)), run.pose, Extent::Pose).pose.center;
         let (dx, dy) = (found.0 - said.0, found.1 - said.1);
         assert!(dx.abs().max(dy.abs()) < 1.5, "{found:?} from {from:?} to {to:?}");
-        // To the very border.
+        // The middle moves to the very border.
         let beyond = to.0 != said.0 && dx != 0.0 || to.1 != said.1 && dy != 0.0;
         assert!(!beyond, "{found:?} from {from:?} to {to:?}");
     }
@@ -430,7 +431,7 @@ fn a_target_at_rest_is_learned_in_every_tenth_frame() {
     assert_eq!((100..120).filter(changes).collect::<Vec<_>>(), [100, 110]);
 }
 
-/// What the filter and the scale filter have learned, each as bytes.
+/// The bytes of the filter and of the scale filter.
 fn learned(search: &BackgroundLocalizer) -> [Vec<u8>; 2] {
     let mut copy = search.clone();
     let (mut filter, mut scale) = (Archive::writer(), Archive::writer());
@@ -452,7 +453,7 @@ fn targets_of_a_crowd_learn_and_compare_sizes_in_turn() {
         let mut run = Run { search, pose: Pose::of(bbox) };
         for i in 1..=24 {
             let (before, scale) = (learned(&run.search), run.pose.scale);
-            // It grows, so every comparison changes the size.
+            // The target grows, so every comparison changes the size.
             run.step(&view(&frame(at(i), 1.0 + 0.02 * i as f64, 0.0)));
             let is_due = i <= params.warmup_frames || (i + if in_turn { turn } else { 0 }).is_multiple_of(4);
             let changed: Vec<bool> = before.iter().zip(&learned(&run.search)).map(|(a, b)| a != b).collect();

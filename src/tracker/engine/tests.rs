@@ -17,7 +17,7 @@ const START: (f64, f64) = (50.0, 50.0);
 const NEARBY: (f64, f64) = (66.0, 58.0);
 const SIZE: (usize, usize) = (260, 200);
 
-/// What a localizer was asked, with the place that it was asked of.
+/// A call of a localizer, with the place that it was asked of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Call {
     Look(Pose),
@@ -28,7 +28,7 @@ enum Call {
     Restart(Pose),
 }
 
-/// Answers as it is told to, and remembers what it was asked.
+/// Gives scripted answers, and remembers the calls.
 #[derive(Clone, Debug)]
 struct Scripted {
     /// The result of a look, and whether there is anything to see.
@@ -39,19 +39,19 @@ struct Scripted {
     /// The probability of all places, and the result of learning.
     confidence: Option<f64>,
     learned: Learned,
-    /// Its peak-to-sidelobe ratio and the answer of its long-term model, everywhere.
+    /// Peak-to-sidelobe ratio of all places, and their answer of the long-term model.
     psr: f32,
     long_term: Option<f32>,
     /// Places and confidences of the next looks, one after another, in place of `found`.
     looks: VecDeque<((f64, f64), f64)>,
     /// Pixels of the only cell of its response.
     cell: (f64, f64),
-    /// Least appearance score of a place far away, and frames in a row; the score everywhere.
+    /// Least appearance score and frames in a row for a place far away; the appearance score of all places.
     finds: (f64, usize),
     identity: Option<f32>,
     /// The pose of the last certain frame.
     saved: Option<Pose>,
-    /// Where a lost target may be.
+    /// A place where a lost target may be.
     guess: Option<(Pose, Evidence)>,
     calls: Arc<Mutex<Vec<Call>>>,
 }
@@ -82,7 +82,7 @@ impl Scripted {
         }
     }
 
-    /// As that, of a localizer with this probability.
+    /// A scripted localizer with this probability.
     fn sure(corner: (f64, f64), confidence: f64) -> Self {
         Self { confidence: Some(confidence), ..Self::at(corner) }
     }
@@ -304,7 +304,7 @@ fn a_fit_that_did_not_settle_is_said() {
     }
 }
 
-/// The frame is searched as soon as the target is lost, whether or not there is anything to see where it was last.
+/// The frame is searched as soon as the target is lost, whether or not its last place has texture.
 #[test]
 fn a_target_lost_on_plain_ground_is_searched_elsewhere() {
     let here = Pose::of(target_at(START));
@@ -325,7 +325,7 @@ fn a_target_lost_on_plain_ground_is_searched_elsewhere() {
     }
 }
 
-/// One picture without texture is called lost, and the next one, where all goes on, the target found again.
+/// One picture without texture is called lost; in the next one all goes on, and the target is found again.
 #[test]
 fn what_was_called_lost_for_one_picture_is_found_again() {
     let search = Scripted { confidence: Some(0.9), ..Scripted::at(START) };
@@ -390,7 +390,7 @@ fn what_is_far_away_must_be_surer_than_what_is_near() {
     }
 }
 
-/// However sure the search is: the model may have learned what it is sure of.
+/// The rule holds however sure the search is: the model may have learned what it is sure of.
 #[test]
 fn what_the_long_term_model_does_not_know_is_not_found_elsewhere() {
     let mut search = Scripted { long_term: Some(1.0), ..Scripted::sure(START, 0.9) };
@@ -416,7 +416,7 @@ fn a_round_elsewhere_sees_each_area_once() {
     assert_eq!(calls(&search), [&[Call::Look(here), Call::Restore], &areas[..]].concat());
 }
 
-/// It looks at a place in the second frame, and is told so; and where it is sent back or stays.
+/// The localizer restarts at the place of the second frame, and where it is sent back or stays.
 #[test]
 fn a_localizer_is_told_where_it_starts_anew() {
     let [here, there] = [START, NEARBY].map(|corner| Pose::of(target_at(corner)));
@@ -441,7 +441,7 @@ fn a_place_that_was_seen_in_an_earlier_loss_does_not_count() {
     assert_eq!(states, [State::Lost, State::Recovered, State::Lost]);
 }
 
-/// Also where a round takes as many frames as there are sizes.
+/// The rule holds also where a round takes as many frames as there are sizes.
 #[test]
 fn each_place_is_searched_at_each_size() {
     let cell = (SIZE.0 as f64 * 2.0 / 3.0, SIZE.1 as f64);
@@ -517,14 +517,15 @@ fn a_loss_restores_the_models_of_the_last_certain_frame() {
     assert_eq!(estimates[3].bbox, small.at(center).bbox((SIDE, SIDE)));
 }
 
-/// It would go with what covers the target; but not for ever, and a target that looks as given is followed.
+/// A box that followed would go with what covers the target. It does not wait for ever, and a target that looks as
+/// given is followed.
 #[test]
 fn the_box_of_a_covered_target_waits_where_it_was() {
     for (identity, waits) in [(-0.5, MAX_OCCLUDED), (0.5, 0)] {
         let search = Scripted { psr: 2.0, identity: Some(identity), ..Scripted::sure(NEARBY, 0.6) };
         let mut engine = with_states(&search, ConfidenceParams { hidden_share: 0.7, ..impatient(0) }, None);
         follow_once(&mut engine, &search);
-        // As long when it is hidden again.
+        // The box waits as long when the target is covered again.
         for _ in 0..2 {
             let estimates = [(); MAX_OCCLUDED + 1].map(|()| engine.update(&picture(START).frame()));
             assert!(estimates.iter().all(|estimate| estimate.state == State::Occluded));
@@ -575,8 +576,8 @@ fn a_cut_loses_the_target_at_once_until_the_scene_is_back() {
         let (last, before) = states.split_last().unwrap();
         assert!(before.iter().all(|state| *state == State::Lost));
         assert_eq!(*last, if found { State::Recovered } else { State::Lost });
-        // From there on it is the scene.
-        // And the cut is forgotten: another look, without a cut, does not lose the target again.
+        // From there on the second picture is the scene, and the cut is forgotten: another look, without a cut, does
+        // not lose the target again.
         let frames = if found { [other, similar, other] } else { [similar, scene.frame(), scene.frame()] };
         let expected = if found { [State::Tracking; 3] } else { [State::Lost, State::Recovered, State::Tracking] };
         assert_eq!(frames.map(|frame| engine.update(&frame).state), expected, "{tiles}, {psr}");
@@ -590,7 +591,7 @@ fn guarded(search: &Scripted, confidence: ConfidenceParams) -> Engine {
     with_states(search, confidence, Some(GuardParams { tiles: 0, ..GuardParams::of(MachineKind::Klda) }))
 }
 
-/// The search goes on from there, as one that was never lost.
+/// The search goes on at the guard's place, as a search that was never lost.
 #[test]
 fn a_lost_target_that_its_guard_finds_is_followed_again() {
     let search = Scripted::sure(START, 0.1);

@@ -115,7 +115,7 @@ fn one_frame_makes_no_state() {
         (0.1, Uncertain),
         (0.3, Uncertain),
         (0.1, Uncertain),
-        // As sure as before, but many frames were weak.
+        // A frame is as sure as before, but many frames were weak.
         (0.75, Uncertain),
         (0.1, Uncertain),
         (0.1, Uncertain),
@@ -200,7 +200,7 @@ fn a_long_term_drop_makes_a_sure_target_lost() {
         (0.9, 0.1, Tracking),
         (0.1, 0.1, Uncertain),
         (0.9, 0.1, Lost),
-        // It is not recovered by what made it lost.
+        // The target is not recovered by the response that made it lost.
         (0.9, 0.1, Lost),
         (0.6, 0.5, Recovered),
         (0.9, 0.1, Tracking),

@@ -10,7 +10,7 @@ use crate::tracker::{Evidence, ResponseLayout, ScaleFilterParams};
 
 /// A target in the middle of pictures of [`WIDTH`] x [`WIDTH`].
 const BOX: BBox = BBox::new(60.0, 60.0, 40.0, 40.0);
-/// It can be a quarter less than the pictures, and five pixels.
+/// The target can shrink to five pixels and grow to a quarter less than the pictures.
 const LIMITS: (f64, f64) = (0.125, 4.0);
 
 /// Finds the target where and as large as it is expected, times `grown`.
@@ -76,7 +76,7 @@ fn following(grown: f64, params: ScaleFilterParams) -> Box<dyn Localizer> {
     ScaleLocalizer::around(search, ScaleParams::Filter(params), &frame(&first), BOX)
 }
 
-/// Even if the search, or the filter for the scale, would go on.
+/// The limits hold even if the search, or the filter for the scale, would go on.
 #[test]
 fn a_target_becomes_no_smaller_and_no_larger_than_its_limits() {
     for (grown, end) in [(0.01, LIMITS.0), (100.0, LIMITS.1)] {
@@ -89,7 +89,7 @@ fn a_target_becomes_no_smaller_and_no_larger_than_its_limits() {
 /// The patch is cut before the new size is known; the target is learned from it at the new size.
 #[test]
 fn a_target_that_has_grown_is_learned_at_its_new_size() {
-    // Nothing of the first picture is left after one more.
+    // At this rate nothing of the first picture is left after one more.
     let settings = ScaleFilterParams { rate: 1.0, ..ScaleFilterParams::default() };
     for zoom in [1.12, 0.9] {
         let mut search = following(1.0, settings);
@@ -103,7 +103,7 @@ fn a_target_that_has_grown_is_learned_at_its_new_size() {
     }
 }
 
-/// What the wrapped localizer answers and is told goes through.
+/// All calls and answers of the wrapped localizer go through.
 #[test]
 fn a_wrapped_localizer_is_told_everything() {
     let (first, inner) = (picture(1.0), Answers { grown: 1.0, calls: Arc::default() });

@@ -6,7 +6,7 @@ use crate::tracker::scenes::{Picture, target_at};
 use crate::{State, Tracker};
 
 const START: (f64, f64) = (70.0, 60.0);
-/// Where something else lies in the search area, apart from the target.
+/// A place in the search area apart from the target.
 const BESIDE: (f64, f64) = (98.0, 64.0);
 
 fn picture(corner: (f64, f64)) -> Picture {
