@@ -42,16 +42,6 @@ impl BBox {
         Some(Self::new(left, top, right - left, bottom - top))
     }
 
-    /// The upright box of a turned one with this centre and size: it bounds the ellipse in the turned box. `angle` is in
-    /// radians.
-    pub(crate) fn around_ellipse((x, y): (f64, f64), (mut w, mut h): (f64, f64), angle: f64) -> Self {
-        if angle != 0.0 {
-            let (sin, cos) = libm::sincos(angle);
-            (w, h) = (libm::hypot(w * cos, h * sin), libm::hypot(w * sin, h * cos));
-        }
-        Self::new(x - w / 2.0, y - h / 2.0, w, h)
-    }
-
     /// Whether all four numbers are finite and the size is positive.
     pub fn is_valid(&self) -> bool {
         self.is_finite() && self.w > 0.0 && self.h > 0.0
@@ -115,6 +105,52 @@ impl From<[f64; 4]> for BBox {
 impl From<BBox> for [f64; 4] {
     fn from(b: BBox) -> Self {
         [b.x, b.y, b.w, b.h]
+    }
+}
+
+/// A rectangle that is turned about its centre.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Turned {
+    pub center: (f64, f64),
+    /// Width and height.
+    pub size: (f64, f64),
+    /// In radians, clockwise.
+    pub angle: f64,
+}
+
+impl Turned {
+    /// The upright box around the ellipse in it.
+    pub fn bbox(&self) -> BBox {
+        let ((x, y), (mut w, mut h)) = (self.center, self.size);
+        if self.angle != 0.0 {
+            let (sin, cos) = libm::sincos(self.angle);
+            (w, h) = (libm::hypot(w * cos, h * sin), libm::hypot(w * sin, h * cos));
+        }
+        BBox::new(x - w / 2.0, y - h / 2.0, w, h)
+    }
+
+    /// Its corners `x1, y1, …, x4, y4`, in the order of an upright box from its upper left one clockwise; `None` where it
+    /// has not turned.
+    pub fn corners(&self) -> Option<[f64; 8]> {
+        let (w, h) = (self.size.0 / 2.0, self.size.1 / 2.0);
+        let (sin, cos) = libm::sincos(self.angle);
+        let corner = |x: f64, y: f64| (self.center.0 + cos * x - sin * y, self.center.1 + sin * x + cos * y);
+        let [a, b, c, d] = [corner(-w, -h), corner(w, -h), corner(w, h), corner(-w, h)];
+        (self.angle != 0.0).then_some([a.0, a.1, b.0, b.1, c.0, c.1, d.0, d.1])
+    }
+}
+
+/// From its corners.
+impl From<[f64; 8]> for Turned {
+    fn from([ax, ay, bx, by, cx, cy, dx, dy]: [f64; 8]) -> Self {
+        let size = ((bx - ax).hypot(by - ay), (dx - ax).hypot(dy - ay));
+        Self { center: ((ax + bx + cx + dx) / 4.0, (ay + by + cy + dy) / 4.0), size, angle: (by - ay).atan2(bx - ax) }
+    }
+}
+
+impl From<BBox> for Turned {
+    fn from(bbox: BBox) -> Self {
+        Self { center: bbox.center(), size: (bbox.w, bbox.h), angle: 0.0 }
     }
 }
 

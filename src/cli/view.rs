@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -172,10 +173,6 @@ struct Place {
     clips: Vec<(PathBuf, Overview)>,
 }
 
-fn written(path: &Path) -> Option<SystemTime> {
-    std::fs::metadata(path).and_then(|file| file.modified()).ok()
-}
-
 /// The name of a clip, and of its session: `a.mp4` and `a.avi` have sessions of their own.
 fn name_of(clip: &Path) -> String {
     clip.file_name().unwrap_or_default().to_string_lossy().into_owned()
@@ -191,33 +188,35 @@ fn overview(clip: &Path, session: Option<&Path>) -> Overview {
     })
 }
 
-/// Serves the page of one source. Returns the place of the clip, from 1, that the page asks for.
-fn serve(
+/// Copies a session whose boxes are left out; returns a warning.
+fn keep_former(session: &Path) -> Result<String, Failure> {
+    let former = view::free_beside(session, "former");
+    std::fs::copy(session, &former).map_err(|source| Error::io(&former, source))?;
+    let former = former.display();
+    Ok(format!("the settings are others, so all is tracked anew; the former boxes are in {former}"))
+}
+
+/// Opens a source with its session. Warnings are printed.
+fn setup(
     args: &ViewArgs,
     given: &Path,
     session_path: Option<&Path>,
     place: &mut Place,
     cancel: &CancelToken,
-) -> Result<Option<usize>, Failure> {
+) -> Result<Setup, Failure> {
     let mut resolved = args.settings.resolve(args.preset.as_deref())?;
     let options = OpenOptions { lenient: args.skip_bad_frames, ..args.read.options() };
     // A wait that was cut short has the message of its place.
     let interrupted = |failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure };
-    let opened = cancel.scope(|| source::open(given, options, false, cancel));
-    let (source, mut warnings) = opened.map_err(interrupted)?;
+    let (source, mut warnings) = cancel.scope(|| source::open(given, options, false, cancel)).map_err(interrupted)?;
     let info = source.info();
     let span = source::span(source.as_ref(), args.range, None, cancel)?;
-    let (path, size) = (given.to_string_lossy().into_owned(), info.frame_size());
+    let size = info.frame_size();
     let (width, height) = size.unwrap_or_default();
-    let shown = SourceRecord { width, height, ..SourceRecord::new(path.clone(), info, span) };
-    let session = match session_path.filter(|path| path.exists()) {
-        Some(path) => {
-            let read = cancel.scope(|| read_session(args, path, &shown, &mut resolved));
-            Some(read.map_err(interrupted)?)
-        }
-        None => None,
-    };
-    let former = session_path.filter(|_| session.as_ref().is_some_and(|(_, is_anew)| *is_anew));
+    let shown = SourceRecord { width, height, ..SourceRecord::new(given.to_string_lossy().into(), info, span) };
+    let session = session_path.filter(|path| path.exists());
+    let read = session.map(|path| cancel.scope(|| read_session(args, path, &shown, &mut resolved)));
+    let session = read.transpose().map_err(interrupted)?;
     let wanted = cancel.scope(|| args.targets.read(info)).map_err(interrupted)?;
     resolved = args.targets.settings(args.preset.as_deref(), &args.settings, &wanted)?.unwrap_or(resolved);
     let initial = if wanted.is_empty() { Vec::new() } else { wanted.within(span, info, "")? };
@@ -225,52 +224,54 @@ fn serve(
         let checked = size.map_or(Ok(()), |size| check_start(size, bbox));
         checked.map_err(|error| Failure::usage(format!("target {}: {error}", target.id)))?;
     }
-    if let Some(path) = former {
-        let former = view::free_beside(path, "former");
-        std::fs::copy(path, &former).map_err(|source| Error::io(&former, source))?;
-        let former = former.display();
-        warnings.push(format!("the settings are others, so all is tracked anew; the former boxes are in {former}"));
+    let is_anew = session.as_ref().is_some_and(|(_, is_anew)| *is_anew);
+    if let Some(path) = session_path.filter(|_| is_anew) {
+        warnings.push(keep_former(path)?);
     }
-    let mut err = std::io::stderr();
     warnings.extend(source::warnings(info, span, &wanted, &initial, args.range));
     for warning in warnings.iter().filter(|_| args.quiet == 0) {
-        let _ = writeln!(err, "warning: {}", escaped(warning));
+        let _ = writeln!(std::io::stderr(), "warning: {}", escaped(warning));
     }
-    let left = session.as_ref().filter(|(_, is_anew)| !is_anew).and_then(|(session, _)| session.position);
-    // Kept work is used unless another program has written the session meanwhile.
-    let work = place.work.remove(given).filter(|(_, time)| *time == session_path.and_then(written));
-    let known_end = session.as_ref().and_then(|(session, _)| session.known_end());
-    let (targets, frames, named) = match session {
+    let demand = Demand { color: true, ..resolved.params.channels().into() };
+    let mut cache = FrameCache::new(Arc::clone(&source), span, demand, MAX_CACHE_BYTES);
+    let mut document = Document::blank(shown, resolved.params.document(&resolved.preset));
+    if let Some((session, _)) = &session {
+        cache.last = cache.last.or(session.known_end());
+        document.position = session.position.filter(|_| !is_anew);
+    }
+    (document.targets, document.frames, document.named) = match session {
         Some((session, _)) if initial.is_empty() => (session.targets, session.frames, session.named),
         _ => (initial, Vec::new(), args.targets.init_file.is_some()),
     };
-    let demand = Demand { color: true, ..resolved.params.channels().into() };
-    let mut cache = FrameCache::new(Arc::clone(&source), span, demand, MAX_CACHE_BYTES);
-    cache.last = cache.last.or(known_end);
-    let setup = Setup {
-        cache,
-        path,
-        preset: resolved.preset,
-        params: resolved.params,
-        named,
-        session: session_path.map(Path::to_path_buf),
-        targets,
-        frames,
-        position: left,
-        work: work.map(|(work, _)| work),
-        clips: place.clips.iter().map(|(_, done)| done.clone()).collect(),
-        clip: place.clip,
-        said: std::mem::take(&mut place.said).join("; "),
-        pick: false,
-        stop: cancel.clone(),
-    };
+    // Unless another program has written the session meanwhile.
+    let work = place.work.remove(given).filter(|(_, time)| *time == session_path.and_then(view::written));
+    let mut setup = Setup::new(cache, document, resolved.params, cancel);
+    setup.work = work.map(|(work, _)| work);
+    setup.clips = place.clips.iter().map(|(_, done)| done.clone()).collect();
+    setup.session = session_path.map(Path::to_path_buf);
+    let said = std::mem::take(&mut place.said);
+    setup.status.said = (u64::from(!said.is_empty()), said.join("; "));
+    (setup.status.clip, setup.status.preset) = (place.clip, resolved.preset);
+    Ok(setup)
+}
+
+/// Serves the page of one source. Returns the place of the clip, from 1, that the page asks for.
+fn serve(
+    args: &ViewArgs,
+    given: &Path,
+    session: Option<&Path>,
+    place: &mut Place,
+    cancel: &CancelToken,
+) -> Result<Option<usize>, Failure> {
+    let setup = setup(args, given, session, place, cancel)?;
     // The next clip is served at the same address.
     let is_next = place.address.is_some();
     let view = View::open(setup, &place.address.take().unwrap_or_else(|| args.address.clone()))?;
-    place.address = Some(view.address());
+    place.address = Some(view.address.clone());
     if args.play {
         let _ = view.command(Command::Play);
     }
+    let mut err = std::io::stderr();
     if let Some((at, count)) = place.clip.filter(|_| is_next) {
         let _ = writeln!(err, "clip {at} of {count}: {}", escaped(&given.to_string_lossy()));
     } else {
@@ -285,7 +286,7 @@ fn serve(
     let next = view.next_clip();
     if next.is_some() {
         let (work, done) = view.take_work(name_of(given));
-        place.work.insert(given.into(), (work, session_path.and_then(written)));
+        place.work.insert(given.into(), (work, session.and_then(view::written)));
         place.clips.iter_mut().filter(|(clip, _)| clip == given).for_each(|(_, known)| known.clone_from(&done));
     }
     match view.close().map_err(Failure::from) {
@@ -299,11 +300,12 @@ fn serve(
     if cancel.is_cancelled() { Err(Failure::Interrupted) } else { Ok(next) }
 }
 
-/// Shows the first frame of `span` on a page, at `port` if it is given, until a box is drawn on it, and returns the
-/// box. For a source that gives each frame once it also returns the frame and the frames after it.
+/// Shows the first frame of `span` on a page until a box is drawn on it that can be tracked, and returns the box. The page
+/// is served at `port`, or else at the usual one or, if that is taken, at any that is free. For a source that gives each
+/// frame once it also returns the frame and the frames after it.
 ///
 /// # Errors
-/// A source without frames, a page that cannot be served, and a cancelled wait.
+/// A source without frames or whose first one cannot be read, a page that cannot be served, and a cancelled wait.
 pub fn pick(
     source: &Arc<dyn Source>,
     span: Span,
@@ -319,13 +321,32 @@ pub fn pick(
         None if cancel.is_cancelled() => return Err(Failure::Interrupted),
         None => return Err(source::no_frame(info, span, true)),
     };
-    let print = |url: &str| {
-        let _ = writeln!(std::io::stderr(), "pick: {url}");
-    };
-    let shown = Instant::now();
-    let picked = view::pick(Arc::clone(source), &first, params.clone(), port, print, cancel)?;
+    let (name, position) = (info.name.clone(), first.position);
+    let frame = first.frame.as_ref().map_err(|error| {
+        let reason = format!("frame {position} could not be read: {error}");
+        Error::Sequence { path: name.clone().into(), reason }
+    })?;
+    let pictures = Ok((frame.clone(), first.color.clone()));
+    let shown = Item { name: first.name.clone(), ..Item::numbered(position, None, pictures, 0.0) };
+    let only = Span::from(position..=position);
+    let mut cache = FrameCache::new(Arc::clone(source), only, demand, MAX_CACHE_BYTES);
+    cache.keep(&Arc::new(shown));
+    let document = Document::blank(SourceRecord::new(name, info, only), params.document(""));
+    let mut setup = Setup::new(cache, document, params.clone(), cancel);
+    setup.status.pick = true;
+    let host = "127.0.0.1";
+    let is_taken = port.is_none() && TcpListener::bind((host, view::PORT)).is_err();
+    let port = if is_taken { 0 } else { port.unwrap_or(view::PORT) };
+    let view = View::open(setup, &Address { host: host.into(), port, token: None })?;
+    let _ = writeln!(std::io::stderr(), "pick: {}", view.url());
+    let begun = Instant::now();
+    while view.picked().is_none() && !cancel.is_cancelled() {
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    let picked = view.picked();
+    view.close()?;
     let bbox = picked.ok_or(Failure::Interrupted)?;
-    let late = shown.elapsed().as_secs();
+    let late = begun.elapsed().as_secs();
     if info.live && late > 0 {
         let _ =
             writeln!(std::io::stderr(), "pick: the box took {late} s; frames that came meanwhile are tracked first");

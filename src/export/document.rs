@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use super::labels::{Label, LabelOptions, Labels, Wrong, check_box, check_count, gather, json};
 use super::overlay::{Style, drawn};
 use super::record::{FrameRecord, Run, SCHEMA, SourceRecord, TargetRecord};
-use super::{Destination, Form, Layout, Tally, write_all};
+use super::{Destination, Exporter, Form, Layout, Summary, Tally, write_all};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, FrameBuf, PixelFormat};
 use crate::media::{Info, Item};
 use crate::run::Outcome;
-use crate::tracker::{Estimate, Evidence, State};
+use crate::tracker::State;
 
 /// The JSON document of a run, or a session of the view.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub struct Document {
     /// Whether targets have ids of their own.
     pub(crate) named: bool,
     /// The error that ended the run early.
-    error: Option<String>,
+    pub(crate) error: Option<String>,
     /// Whether every target is tracked to its end.
     pub(crate) completed: bool,
     /// The frame that was shown when the document was saved.
@@ -54,6 +54,12 @@ pub(super) fn other_size(own: (usize, usize), here: (usize, usize)) -> Option<St
 }
 
 impl Document {
+    /// A run without targets.
+    pub(crate) fn blank(source: SourceRecord, parameters: Value) -> Self {
+        let (targets, frames, error, position) = (Vec::new(), Vec::new(), None, None);
+        Self { source, parameters, targets, frames, named: false, error, completed: false, position }
+    }
+
     /// Reads a document of any version.
     ///
     /// # Errors
@@ -94,18 +100,14 @@ impl Document {
             for (frame, bbox) in target.boxes() {
                 let is_occluded = occluded.contains(&(target.id, frame));
                 let state = if is_occluded { State::Occluded } else { State::Initial };
-                let estimate = Estimate { bbox, polygon: None, state, evidence: Evidence::default() };
-                let outcome = Outcome { target: 0, bbox, estimate: Some(estimate), took: Default::default() };
                 let item = Item::numbered(frame, None, Err(Error::NotInitialized), 0.0);
-                frames.push(FrameRecord::new(&item, &outcome, Some(target.id)));
+                frames.push(FrameRecord::said(&item, target.id, (bbox, None), state));
             }
         }
         frames.sort_by_key(|record| record.index);
         let path = path.to_string_lossy().into();
         let source = SourceRecord { path, start: 1, end: None, frames: None, rate: None, width, height, levels: None };
-        let parameters = json!({});
-        let (error, completed, position) = (None, false, None);
-        Ok((Self { source, parameters, targets, frames, named: true, error, completed, position }, notes))
+        Ok((Self { targets, frames, named: true, ..Self::blank(source, json!({})) }, notes))
     }
 
     /// Reads the text of a document.
@@ -147,14 +149,21 @@ impl Document {
         if form == Form::Otb && self.targets.len() > 1 {
             return Err(Error::parameter("format", "otb", "it has no place for several targets: take mot"));
         }
-        let Self { source, frames, error, .. } = self;
         let unclear =
             || Error::parameter("path", to.display(), format!("its ending names no format: give {}", names()));
-        let exporter = form.boxes(&Destination::replaced(to), &Layout::of(source)).ok_or_else(unclear)??;
-        let records: Vec<_> = frames.iter().cloned().map(FrameRecord::rounded).collect();
-        let run = self.run();
-        let summary = Tally::of(&records).summary(run.named_targets(), None, error.as_deref());
-        write_all(exporter, &run, &records, &summary)
+        let exporter = form.boxes(&Destination::replaced(to), &Layout::of(&self.source)).ok_or_else(unclear)??;
+        let frames = self.frames.iter().cloned().map(FrameRecord::rounded).collect();
+        Self { frames, completed: self.error.is_none(), position: None, ..self.clone() }.write(exporter)
+    }
+
+    /// Writes the boxes and their summary.
+    ///
+    /// # Errors
+    /// Those of the exporter.
+    pub(crate) fn write(&self, exporter: Box<dyn Exporter>) -> Result<()> {
+        let run = Run { position: self.position, ..self.run() };
+        let summary = Tally::of(&self.frames).summary(run.named_targets(), None, self.error.as_deref());
+        write_all(exporter, &run, &self.frames, &Summary { completed: self.completed, ..summary })
     }
 
     /// Draws the boxes of all its frames on a copy of `frame`, as RGB. `style` is `full`, with captions, or `box`.
@@ -171,7 +180,7 @@ impl Document {
         FrameBuf::new(drawn(frame, &self.frames, &self.targets, style)?.into_raw(), width, height, PixelFormat::Rgb8)
     }
 
-    fn run(&self) -> Run {
+    pub(crate) fn run(&self) -> Run {
         Run::new(self.source.clone(), self.parameters.clone(), self.targets.clone(), self.named)
     }
 

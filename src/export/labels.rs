@@ -14,7 +14,7 @@ use super::document::{Document, other_size};
 use super::lists::{self, List};
 use super::record::{BOX_DIGITS, CLASS, FrameRecord, Given, SourceRecord, TargetRecord, rounded};
 use super::{coco, cvat, label_studio, yolo};
-use crate::bbox::BBox;
+use crate::bbox::{BBox, Turned};
 use crate::media::annotation::{MAX_ROWS, is_within_reach};
 use crate::media::{Info, Span};
 use crate::run::MAX_TARGETS;
@@ -258,7 +258,7 @@ impl Label {
         let [x, y, w, h] = [x * width as f64, y * height as f64, w * width as f64, h * height as f64];
         let (sin, cos) = libm::sincos(self.turn.to_radians());
         let middle = (x + (cos * w - sin * h) / 2.0, y + (cos * h + sin * w) / 2.0);
-        let around = BBox::around_ellipse(middle, (w, h), self.turn.to_radians());
+        let around = Turned { center: middle, size: (w, h), angle: self.turn.to_radians() }.bbox();
         self.bbox = Some(<[f64; 4]>::from(around).map(|pixels| rounded(pixels, BOX_DIGITS)).into());
     }
 }

@@ -1,11 +1,13 @@
 //! The records of a run: of its source, its targets and each frame. Files keep the order of the fields.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::bbox::BBox;
 use crate::media::{Info, Item, Span, without_user};
 use crate::run::{Attributes, Outcome, Reach};
-use crate::tracker::State;
+use crate::tracker::{Estimate, Evidence, State};
 
 /// Name and version of the JSON format.
 pub(super) const SCHEMA: &str = "kcf-track/3";
@@ -327,6 +329,12 @@ impl FrameRecord {
         raw.rounded()
     }
 
+    /// The record of a box that no tracker has found.
+    pub fn said(item: &Item, id: u32, (bbox, polygon): (BBox, Option<[f64; 8]>), state: State) -> Self {
+        let estimate = Some(Estimate { bbox, polygon, state, evidence: Evidence::default() });
+        Self::new(item, &Outcome { target: 0, bbox, estimate, took: Duration::ZERO }, Some(id))
+    }
+
     /// The record, rounded to significant digits.
     pub(super) fn rounded(self) -> Self {
         let single = |value: Option<f32>, digits| {
@@ -394,7 +402,6 @@ pub(super) fn rounded(value: f64, digits: i32) -> f64 {
 mod tests {
     use super::*;
     use crate::export::tests::run;
-    use crate::tracker::{Estimate, Evidence};
 
     #[test]
     fn numbers_are_rounded_to_significant_digits() {

@@ -2,7 +2,7 @@
 
 use super::record::{BOX_DIGITS, rounded};
 use super::{FrameRecord, Run};
-use crate::bbox::BBox;
+use crate::bbox::{BBox, Turned};
 use crate::tracker::State;
 
 /// One target in one frame.
@@ -40,7 +40,7 @@ impl Shape {
 pub(super) fn upright(bbox: BBox, turn: f64) -> BBox {
     match turn {
         0.0 => bbox,
-        _ => BBox::around_ellipse(bbox.center(), (bbox.w, bbox.h), turn.to_radians()),
+        _ => Turned { angle: turn.to_radians(), ..bbox.into() }.bbox(),
     }
 }
 
@@ -57,11 +57,10 @@ pub(super) fn corners(&BBox { x, y, w, h }: &BBox, about: (f64, f64), turn: f64)
 }
 
 /// The upright box and the rotation of a rectangle given by its corners.
-fn turned_back([ax, ay, bx, by, cx, cy, dx, dy]: [f64; 8]) -> (BBox, f64) {
-    let (w, h) = ((bx - ax).hypot(by - ay), (dx - ax).hypot(dy - ay));
-    let (x, y) = ((ax + bx + cx + dx) / 4.0, (ay + by + cy + dy) / 4.0);
+fn turned_back(corners: [f64; 8]) -> (BBox, f64) {
+    let Turned { center: (x, y), size: (w, h), angle } = corners.into();
     let bbox = [x - w / 2.0, y - h / 2.0, w, h].map(|number| rounded(number, BOX_DIGITS));
-    let turn = rounded((by - ay).atan2(bx - ax).to_degrees(), TURN_DIGITS);
+    let turn = rounded(angle.to_degrees(), TURN_DIGITS);
     // Rounding can reach 360.
     (bbox.into(), rounded(turn.rem_euclid(360.0), TURN_DIGITS) % 360.0)
 }

@@ -154,7 +154,8 @@ impl FusedLocalizer {
             self.last_similarity = self.last_answer.and_then(|_| self.network.similarity(found.pose));
             if let Some((similarity, (score, agreement))) = self.last_similarity.map(f64::from).zip(self.last_answer) {
                 self.mean_likeness += LIKENESS_RATE * (self.usual.likeness(similarity) - self.mean_likeness);
-                if score > AGREED.0 && agreement > AGREED.1 && sure > 0.5 {
+                let agreed = score > AGREED.0 && agreement > AGREED.1;
+                if agreed && sure > 0.5 && self.mean_likeness >= UNLIKE {
                     self.usual.learn(similarity, self.similarity_beside(found.pose));
                 }
             }
@@ -514,26 +515,46 @@ mod tests {
         search
     }
 
+    /// Looks at the same frame so many times, and says which frames were improbable.
+    fn improbable(search: &mut FusedLocalizer, view: &Frame<'_>, frames: usize) -> Vec<bool> {
+        let lost_below = search.params.filter.confidence.lost_below;
+        let mut look = || search.locate(view, search.last, Extent::Pose).probability < Some(lost_below);
+        (0..frames).map(|_| look()).collect()
+    }
+
     #[test]
-    fn both_that_follow_what_is_unlike_the_given_lose_it() {
+    fn both_that_follow_what_is_far_less_like_the_given_than_usual_lose_it() {
         let pixels = frame((80.0, 90.0), None);
         let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
         for (cosine, lost) in [(0.8, false), (0.45, true)] {
-            let mut search = expert_with_similarity(&view, cosine);
-            assert_eq!(
-                search.locate(&view, search.last, Extent::Place).seen,
-                !lost,
-                "elsewhere it must be like the given, too"
-            );
-            let is_lost: Vec<_> = (0..60)
-                .map(|_| {
-                    let found = search.locate(&view, search.last, Extent::Pose);
-                    found.probability < Some(search.params.filter.confidence.lost_below)
-                })
-                .collect();
-            assert!(!is_lost[..10].contains(&true), "{cosine}: {is_lost:?}");
-            assert!(is_lost[50..].iter().all(|&now| now == lost), "{cosine}: {is_lost:?}");
+            let mut search = expert_with_similarity(&view, 0.85);
+            improbable(&mut search, &view, 30);
+            search.network.given = expert_with_similarity(&view, cosine).network.given;
+            let found = search.locate(&view, search.last, Extent::Place);
+            let is_denied = found.probability == Some(0.0);
+            assert_eq!(is_denied, lost, "elsewhere it must be like the given, too: {:?}", found.probability);
+            let is_lost = improbable(&mut search, &view, 60);
+            assert!(!is_lost[..5].contains(&true), "{cosine}: {is_lost:?}");
+            assert!(is_lost[40..].iter().all(|&now| now == lost), "{cosine}: {is_lost:?}");
         }
+    }
+
+    #[test]
+    fn a_target_that_is_never_like_the_given_is_followed_and_found_elsewhere() {
+        let pixels = frame((80.0, 90.0), None);
+        let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
+        let mut search = expert_with_similarity(&view, 0.5);
+        assert!(!improbable(&mut search, &view, 60).contains(&true));
+        let found = search.locate(&view, search.last, Extent::Place);
+        assert!(found.probability > Some(search.params.filter.confidence.redetected_from), "{:?}", found.probability);
+    }
+
+    #[test]
+    fn a_network_that_cannot_tell_a_target_from_its_surroundings_denies_little() {
+        let mut usual = UsualSimilarity::PRIOR;
+        (0..400).for_each(|_| usual.learn(0.6, Some(0.55)));
+        assert!((usual.likeness(0.6) - 1.0).abs() < 0.02 && usual.likeness(0.5) > LIKE.1, "{usual:?}");
+        assert!(usual.likeness(0.2) < HIDDEN, "{usual:?}");
     }
 
     #[test]
@@ -548,21 +569,44 @@ mod tests {
         }
     }
 
+    /// The target is where the network follows on, and no longer where the filter waits.
     #[test]
-    fn the_network_follows_on_when_the_target_is_lost() {
+    fn a_lost_target_is_found_again_by_the_network() {
+        let (first, empty) = (frame((80.0, 90.0), None), frame((500.0, 90.0), None));
+        let [first, empty] = [&first, &empty].map(|pixels| Frame::rgb(pixels, SIZE.0, SIZE.1).unwrap());
+        for cosine in [1.0, -0.5] {
+            let mut search = expert_with_similarity(&first, cosine);
+            let elsewhere = search.last.at((220.0, 170.0));
+            let looks = [(); MIN_DISAGREEMENT].map(|()| search.locate(&first, elsewhere, Extent::Lost));
+            let found_from = search.params.filter.confidence.found_from;
+            for (i, look) in looks.iter().enumerate() {
+                let is_found = cosine > 0.0 && i + 1 == MIN_DISAGREEMENT;
+                assert_eq!(look.probability >= Some(found_from), is_found, "{cosine}, {i}: {look:?}");
+                let shown = if is_found { look.pose } else { look.guess.unwrap().0 };
+                let there = shown.bbox(search.size).overlap(&BBox::new(80.0, 90.0, 48.0, 48.0)) > 0.4;
+                assert!(there || cosine < 0.0, "{i}: {shown:?}");
+            }
+            let stayed = search.locate(&empty, elsewhere, Extent::Lost);
+            assert!((stayed.pose.center.0 - 220.0).abs() < 60.0 || cosine > 0.0, "the filter waits: {:?}", stayed.pose);
+        }
+    }
+
+    /// The network denies nothing here, and follows something else.
+    #[test]
+    fn a_lost_target_is_found_again_where_the_filter_waits() {
         let pixels = frame((80.0, 90.0), None);
         let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
-        for lost in [false, true] {
-            let mut search = expert_with_similarity(&view, 1.0);
-            let elsewhere = search.last.at((220.0, 170.0));
-            search.locate(&view, search.last, Extent::Pose);
-            if !lost {
-                search.restart(elsewhere);
-            }
-            let guess = search.locate(&view, elsewhere, Extent::Pose).guess.map(|(pose, _)| pose);
-            let center = search.network_at.center;
-            assert_eq!(guess, lost.then_some(search.network_at));
-            assert_eq!((center.0 - 104.0).hypot(center.1 - 114.0) < 12.0, lost, "{center:?}");
+        for (cosine, is_found) in [(0.6, true), (0.3, false)] {
+            let mut search = expert_with_similarity(&view, 0.8);
+            improbable(&mut search, &view, 20);
+            search.network.given = expert_with_similarity(&view, cosine).network.given;
+            let at = search.last;
+            search.locate(&view, at, Extent::Lost);
+            search.network_at = at.at((250.0, 200.0));
+            let found = search.locate(&view, at, Extent::Lost);
+            assert_eq!(found.probability >= Some(search.params.filter.confidence.found_from), is_found, "{found:?}");
+            search.learn(&view, &found, Update::Usual);
+            assert_eq!((search.network_at, search.is_lost), (found.pose, false), "both go on where it was found");
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ResponseMap;
 use crate::archive::Archive;
-use crate::bbox::BBox;
+use crate::bbox::{BBox, Turned};
 use crate::error::{Error, Result};
 use crate::frame::Frame;
 
@@ -52,18 +52,17 @@ impl Pose {
     /// The box of a target whose initial width and height were `size`; of one that has turned the upright box around
     /// the ellipse in its turned box.
     pub fn bbox(&self, size: (f64, f64)) -> BBox {
-        BBox::around_ellipse(self.center, self.size(size), self.angle)
+        self.turned(size).bbox()
     }
 
     /// The corners `x1, y1, …, x4, y4` of the turned box of a target whose initial width and height were `size`, in the
     /// order of an upright box from its upper left one clockwise; `None` where it has not turned.
     pub fn polygon(&self, size: (f64, f64)) -> Option<[f64; 8]> {
-        let (w, h) = self.size(size);
-        let (w, h) = (w / 2.0, h / 2.0);
-        let (sin, cos) = libm::sincos(self.angle);
-        let corner = |x: f64, y: f64| (self.center.0 + cos * x - sin * y, self.center.1 + sin * x + cos * y);
-        let [a, b, c, d] = [corner(-w, -h), corner(w, -h), corner(w, h), corner(-w, h)];
-        (self.angle != 0.0).then_some([a.0, a.1, b.0, b.1, c.0, c.1, d.0, d.1])
+        self.turned(size).corners()
+    }
+
+    fn turned(&self, size: (f64, f64)) -> Turned {
+        Turned { center: self.center, size: self.size(size), angle: self.angle }
     }
 }
 

@@ -1,23 +1,27 @@
 //! The thread that reads frames and tracks. It handles commands, goes on by itself while it plays, and never waits for
 //! a page.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
-use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use super::fill::{Fill, interpolated};
-use super::frame_cache::{Checkpoint, Checkpoints, FrameCache, MAX_SKIP, Seen};
-use super::state::{Picture, SharedState, ViewState};
-use super::track::{Missing, Track};
-use crate::cancel::CancelToken;
+use super::Setup;
+use super::frame_cache::{FrameCache, MAX_SKIP};
+use super::pieces::{Checkpoint, Checkpoints, Fill};
+use super::state::{Changed, Picture, SharedState, ViewState};
+use super::track::Track;
+use crate::bbox::BBox;
+use crate::cancel::{CancelToken, Scopes};
 use crate::error::{Error, Result};
 use crate::export::Given;
 use crate::media::{Item, Wait};
-use crate::run::{Command, Reach};
-use crate::tracker::Params;
+use crate::run::{Attributes, Command, MAX_TARGETS, Reach, word};
+use crate::tracker::{Params, too_small};
 
 /// How long a wait for a frame keeps commands waiting.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -30,6 +34,12 @@ const MAX_FRAME_SECONDS: f64 = 2.0;
 
 /// How long a picture is shown before its frame is read too, for a box that may be drawn in it.
 const REST: Duration = Duration::from_millis(300);
+
+/// How long a command waits for its frame before it must be retried.
+const FRAME_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Multiples of the source's rate.
+const SPEEDS: RangeInclusive<f64> = 0.01..=64.0;
 
 /// The result of a command: a warning if something looks wrong, or the reason why it is refused.
 pub type Handled = Result<Option<String>, String>;
@@ -44,27 +54,27 @@ pub enum Message {
 
 /// Owns the frames and the trackers, and handles commands.
 pub struct Controller {
-    pub shared: Arc<SharedState>,
-    pub messages: Receiver<Message>,
-    pub cache: FrameCache,
+    shared: Arc<SharedState>,
+    messages: Receiver<Message>,
+    cache: FrameCache,
     /// Ends commands that wait for a frame.
-    pub stop: CancelToken,
-    pub params: Params,
-    pub checkpoints: BTreeMap<u32, Checkpoints>,
+    stop: CancelToken,
+    params: Params,
+    checkpoints: Checkpoints,
     /// The frame to go to.
-    pub goal: Option<Goal>,
+    goal: Option<Goal>,
     /// When the next frame is due.
-    pub due: Instant,
+    due: Instant,
     /// The frame that is shown; `None` if only its picture was made.
-    pub shown: Option<Arc<Item>>,
+    shown: Option<Arc<Item>>,
     /// Whether the shown frame is to be read once no command comes.
-    pub unread: bool,
+    unread: bool,
     /// When the last frames were shown.
-    pub times: VecDeque<Instant>,
+    times: VecDeque<Instant>,
     /// The highest id of a target so far.
-    pub last_id: u32,
-    /// The frames that are tracked from both sides.
-    pub fill: Option<Fill>,
+    last_id: u32,
+    /// What is tracked from both sides.
+    fill: Option<Fill>,
 }
 
 /// A frame to be shown next.
@@ -75,44 +85,34 @@ pub struct Goal {
     pub track: bool,
 }
 
-/// One target to track in the current frame.
-struct Job {
-    target: u32,
-    given: Given,
-    checkpoint: Option<Checkpoint>,
-    seen: Option<Result<Seen>>,
-}
-
 impl Controller {
-    /// A controller that shows the first frame of the cache once it has come.
-    pub fn new(
-        shared: Arc<SharedState>,
-        messages: Receiver<Message>,
-        cache: FrameCache,
-        stop: CancelToken,
-        params: Params,
-    ) -> Self {
+    /// A controller that goes to the frame which was `left`, or to the first one.
+    pub fn new(shared: Arc<SharedState>, messages: Receiver<Message>, setup: Setup) -> Self {
+        let Setup { cache, params, stop, .. } = setup;
+        let (first, last) = (cache.span.first, cache.last);
+        let (left, last_id) = shared.look(|state| (state.left, state.tracks.keys().next_back().copied()));
+        let is_known = !cache.info().live && left >= first && last.is_none_or(|last| left <= last);
+        let position = if is_known { left } else { first };
         Self {
-            goal: Some(Goal { position: cache.span.first, track: true }),
-            checkpoints: BTreeMap::new(),
-            due: Instant::now(),
-            shown: None,
-            unread: false,
-            times: VecDeque::new(),
-            last_id: 0,
-            fill: None,
+            last_id: last_id.unwrap_or(0),
             shared,
             messages,
             cache,
             stop,
             params,
+            checkpoints: Checkpoints::default(),
+            goal: Some(Goal { position, track: position == first }),
+            due: Instant::now(),
+            shown: None,
+            unread: false,
+            times: VecDeque::new(),
+            fill: None,
         }
     }
 
     /// Handles commands until it is stopped, or another clip is asked for.
     pub fn run(mut self) {
-        let targets: Vec<u32> = self.shared.look(|state| state.tracks.keys().copied().collect());
-        targets.into_iter().for_each(|target| self.settle(target));
+        self.settle();
         loop {
             let playing = self.shared.look(|state| state.status.playing);
             let idle = match (self.goal.is_some(), playing) {
@@ -142,7 +142,7 @@ impl Controller {
             }
             self.work(playing);
         }
-        self.fill.iter().for_each(Fill::cancel);
+        self.fill.iter().for_each(|fill| fill.cancel.cancel());
     }
 
     /// The position that is shown, or the first one before that.
@@ -237,65 +237,49 @@ impl Controller {
 
     /// The first frame that a tracker must see so that all records up to `last` can be made.
     pub fn wanted(&self, last: usize) -> Option<usize> {
-        let next = |(target, track): (&u32, &Track)| {
-            let Missing { at, from, .. } = track.to_track(last)?;
-            let start = from.frame;
-            let next = self.checkpoints.get(target).map_or(start, |checkpoints| checkpoints.next(start, at));
+        self.shared.look(|state| {
+            let missing = state.tracks.values().filter_map(|track| track.to_track(last));
             // A piece that cannot be continued does not stop the other targets.
-            (!self.is_gone(next)).then_some(next)
-        };
-        self.shared.look(|state| state.tracks.iter().filter_map(next).min())
+            missing.map(|missing| self.checkpoints.next(&missing)).filter(|next| !self.is_gone(*next)).min()
+        })
     }
 
-    /// Fills the frames between given boxes of a target that are to be filled: at once by interpolation, on a thread from
-    /// both sides.
-    pub fn settle(&mut self, target: u32) {
-        let gaps: Vec<Missing> = self.shared.look(|state| {
-            let missing = state.tracks.get(&target).into_iter().flat_map(|track| track.missing(usize::MAX));
-            missing.filter(|missing| missing.to.is_some()).collect()
-        });
-        for Missing { from, to, .. } in gaps {
-            let Some(to) = to.filter(|_| from.reach == Reach::Interpolated) else { continue };
-            let filled = interpolated(target, &from, &to, |position| self.blank(position));
-            self.shared.change(|state| state.fill(target, &from, &to, filled));
+    /// Fills the frames between given boxes that are to be filled: at once by interpolation, on a thread from both sides.
+    pub fn settle(&mut self) {
+        let gaps: Vec<_> = self.shared.look(|state| state.gaps(Reach::Interpolated).collect());
+        for missing in gaps {
+            let filled = missing.interpolated(|position| self.blank(position));
+            self.shared.change(|state| state.fill(&missing, filled));
         }
         self.fill_on();
     }
 
     /// Takes the result of tracking from both sides, and begins with the next such frames.
     fn fill_on(&mut self) {
-        if let Some(fill) = self.fill.take_if(|fill| fill.is_finished()) {
-            let Fill { target, from, to, .. } = fill;
+        if let Some(fill) = self.fill.take_if(|fill| fill.thread.is_finished()) {
+            let missing = fill.missing;
             match fill.result() {
                 None => {}
-                Some(Ok(found)) => self.shared.change(|state| state.fill(target, &from, &to, found)),
+                Some(Ok(found)) => self.shared.change(|state| state.fill(&missing, found)),
                 Some(Err(error)) => {
                     // Interpolated, so that it does not begin again.
-                    let filled = interpolated(target, &from, &to, |position| self.blank(position));
-                    let said = format!("target {target} cannot be tracked from both sides: {error}");
+                    let filled = missing.interpolated(|position| self.blank(position));
+                    let said = format!("target {} cannot be tracked from both sides: {error}", missing.target);
                     self.shared.change(|state| {
-                        state.fill(target, &from, &to, filled);
+                        state.fill(&missing, filled);
                         state.say(said + "; its boxes there are interpolated");
                     });
                 }
             }
         }
-        let next = self.shared.look(|state| {
-            let gap = |(id, track): (&u32, &Track)| {
-                let mut gaps = track.missing(usize::MAX).filter(|missing| missing.from.reach == Reach::BothSides);
-                gaps.find_map(|gap| Some((*id, gap.from, gap.to?)))
-            };
-            state.tracks.iter().find_map(gap)
-        });
-        if let Some(fill) = &self.fill {
+        let next = self.shared.look(|state| state.gaps(Reach::BothSides).next());
+        match &self.fill {
             // Its boxes may have changed meanwhile.
-            if !next.is_some_and(|(target, from, to)| (fill.target, fill.from, fill.to) == (target, from, to)) {
-                fill.cancel();
-            }
-        } else if let Some((target, from, to)) = next {
-            self.fill = Fill::start(&self.cache.source, &self.params, target, from, to);
+            Some(fill) if next != Some(fill.missing) => fill.cancel.cancel(),
+            Some(_) => {}
+            None => self.fill = next.and_then(|missing| Fill::start(&self.cache.source, &self.params, missing)),
         }
-        let filling = self.fill.as_ref().map(|fill| [fill.from.frame, fill.to.frame]);
+        let filling = self.fill.as_ref().and_then(|Fill { missing, .. }| Some([missing.from.frame, missing.to?.frame]));
         if self.shared.look(|state| state.status.filling != filling) {
             self.shared.change(|state| state.status.filling = filling);
         }
@@ -320,67 +304,37 @@ impl Controller {
 
     /// Runs all trackers that need this frame. The error says which one cannot go on.
     fn track(&mut self, item: &Item) -> Result<(), String> {
-        let mut jobs = self.jobs(item.position);
-        let params = &self.params;
-        let work = |job: &mut Job| {
-            job.seen = Some(match &mut job.checkpoint {
-                Some(checkpoint) => checkpoint.follow(item),
-                None => Checkpoint::begin(params, job.target, item, &job.given).map(|(checkpoint, seen)| {
-                    job.checkpoint = Some(checkpoint);
-                    seen
-                }),
-            });
+        let checkpoints = &mut self.checkpoints;
+        let job = |track: &Track| {
+            let missing = track.to_track(usize::MAX).filter(|missing| checkpoints.next(missing) == item.position)?;
+            Some((missing.target, missing.from, checkpoints.take(&missing)))
         };
-        match &mut jobs[..] {
-            [job] => work(job),
-            jobs => jobs.par_iter_mut().for_each(work),
-        }
+        let jobs: Vec<_> = self.shared.look(|state| state.tracks.values().filter_map(job).collect());
+        let (params, scopes) = (&self.params, Scopes::here());
+        let follow = |(target, given, checkpoint): (u32, Given, Option<Checkpoint>)| {
+            let checkpoint = checkpoint.map_or_else(|| Checkpoint::new(params, target, given), Ok);
+            let followed = scopes.enter(|| checkpoint?.follow(item));
+            // A target that begins here would fail again each time.
+            let hint = if given.frame == item.position { ": remove it, or give it another box here" } else { "" };
+            followed.map_err(|error| format!("target {target}, frame {}: {error}{hint}", item.position))
+        };
+        let followed: Vec<_> = jobs.into_par_iter().map(follow).collect();
         let mut refused = Ok(());
-        let (mut found, mut took) = (Vec::new(), 0.0);
-        for job in jobs {
-            let checkpoints = self.checkpoints.entry(job.target).or_default();
-            job.checkpoint.into_iter().for_each(|checkpoint| checkpoints.put(checkpoint));
-            match job.seen {
-                Some(Ok(seen)) => {
-                    took += seen.record.track_ms;
-                    found.push((job.target, seen));
-                }
-                Some(Err(error)) => {
-                    let said = format!("target {}, frame {}: {error}", job.target, item.position);
-                    // A target that begins here would fail again each time.
-                    let begins = job.given.frame == item.position;
-                    refused = Err(said + if begins { ": remove it, or give it another box here" } else { "" });
-                }
-                None => {}
-            }
-        }
         self.shared.prepare(|state| {
-            state.status.track_ms = took;
-            for (target, seen) in found {
-                state.maps.put(seen.record.index, target, seen.map);
-                state.found(target, seen.record);
+            state.status.track_ms = 0.0;
+            for followed in followed {
+                match followed {
+                    Ok((checkpoint, seen)) => {
+                        state.status.track_ms += seen.record.track_ms;
+                        state.maps.put(item.position, checkpoint.target, seen.map);
+                        state.found(checkpoint.target, seen.record);
+                        self.checkpoints.put(checkpoint);
+                    }
+                    Err(said) => refused = Err(said),
+                }
             }
         });
         refused
-    }
-
-    /// The targets that need the frame at `position`, each with its tracker.
-    fn jobs(&mut self, position: usize) -> Vec<Job> {
-        let checkpoints = &mut self.checkpoints;
-        self.shared.look(|state| {
-            let job = |(target, track): (&u32, &Track)| {
-                let Missing { at, from: given, .. } = track.to_track(usize::MAX)?;
-                let checkpoints = checkpoints.entry(*target).or_default();
-                let wants = checkpoints.next(given.frame, at) == position;
-                wants.then(|| Job { target: *target, given, checkpoint: checkpoints.take(given.frame, at), seen: None })
-            };
-            state
-                .tracks
-                .iter()
-                .filter_map(job)
-                .filter(|job| job.checkpoint.is_some() || job.given.frame == position)
-                .collect()
-        })
     }
 
     /// Shows a frame and computes when the next one is due.
@@ -435,3 +389,302 @@ impl Controller {
         });
     }
 }
+
+/// The commands of pages.
+impl Controller {
+    /// Handles a command.
+    pub fn handle(&mut self, command: Command) -> Handled {
+        let picks = self.shared.look(|state| state.status.pick);
+        match (picks, matches!(command, Command::Pick { .. })) {
+            (true, false) => return Err("this page only asks for the first box".into()),
+            (false, true) => return Err("this page asks for no first box: add a target".into()),
+            _ => {}
+        }
+        if let Command::Give { target, .. }
+        | Command::Occluded { target, .. }
+        | Command::End { target, .. }
+        | Command::TakeBack { target, .. }
+        | Command::Remove { target }
+        | Command::Name { target, .. } = command
+            && self.shared.look(|state| !state.tracks.contains_key(&target))
+        {
+            return Err(format!("there is no target {target}"));
+        }
+        let (drawn, shown) = (command.bbox(), self.position());
+        match command {
+            Command::Pick { bbox } => self.pick(bbox)?,
+            Command::Add { id, position, bbox, name, class } => {
+                let target = self.add(id, Given::new(position.unwrap_or(shown), Some(bbox)))?;
+                // The words of a new target are undone with it.
+                let words = |track: &mut Track| (track.name, track.class) = (word(name), word(class));
+                self.shared.change(|state| state.tracks.get_mut(&target).map(words));
+            }
+            Command::Give { target, position, bbox, polygon, reach } => {
+                self.give(target, Given { polygon, reach, ..Given::new(position.unwrap_or(shown), Some(bbox)) })?;
+            }
+            Command::Occluded { target, position, on } => {
+                let reason = "the target has no box in this frame";
+                self.edit_marks(target, reason, |track| track.occlude(position, on))?;
+            }
+            Command::End { target, position } => self.end(target, position.unwrap_or(shown))?,
+            Command::TakeBack { target, position } => {
+                let none = "only a later box or an end can be taken back";
+                self.can_go_on(target, position)?;
+                self.edit_marks(target, none, |track| track.take_back(position))?;
+            }
+            Command::Remove { target } => {
+                self.shared.change(|state| state.remove(target));
+                self.checkpoints.forget(target, &(0..usize::MAX));
+            }
+            Command::Name { target, name, class, attributes } => self.name(target, (name, class), attributes)?,
+            Command::Clip { by } => self.leave(by)?,
+            Command::Undo => return self.undo("undo", "Undone", ViewState::undo),
+            Command::Redo => return self.undo("redo", "Redone", ViewState::redo),
+            Command::Play => self.play()?,
+            Command::Pause => self.pause(),
+            Command::Step { by } => self.step(by)?,
+            Command::Seek { position, track } => self.go(position, track && position > shown)?,
+            Command::Speed { times } => self.set_speed(times)?,
+            Command::Quit => return Err("a page does not end the program".into()),
+            Command::Adjust { .. } | Command::Detect { .. } => {
+                return Err("this is a command of a run, not of the page".into());
+            }
+        }
+        Ok(drawn.and_then(|bbox| too_small(&bbox)).map(|said| format!("the box {said}")))
+    }
+
+    fn pick(&mut self, bbox: BBox) -> Result<(), String> {
+        let item = self.frame(self.position())?;
+        let given = Given::new(item.position, Some(bbox));
+        let begun = Checkpoint::new(&self.params, 1, given).and_then(|checkpoint| checkpoint.follow(&item));
+        begun.map_err(|error| error.to_string())?;
+        self.shared.change(|state| state.picked = Some(bbox));
+        Ok(())
+    }
+
+    fn end(&mut self, target: u32, position: usize) -> Result<(), String> {
+        if self.cache.last.is_some_and(|last| position > last) {
+            return Err(format!("there is no frame {position} to end a target in"));
+        }
+        let start = self.shared.look(|state| state.tracks.get(&target).map_or(0, Track::start));
+        let reason = match position.cmp(&start) {
+            Ordering::Less => format!("target {target} begins in frame {start}"),
+            Ordering::Equal => "this is its first box: remove the target instead".into(),
+            Ordering::Greater => format!("target {target} has ended already"),
+        };
+        self.edit_marks(target, &reason, |track| track.end(position))
+    }
+
+    fn name(
+        &mut self,
+        target: u32,
+        (name, class): (Option<String>, Option<String>),
+        attributes: Option<Attributes>,
+    ) -> Result<(), String> {
+        let attributes = attributes.map(checked).transpose()?;
+        let words = |track: &mut Track| {
+            (track.name, track.class) = (word(name), word(class));
+            track.attributes = attributes.unwrap_or(std::mem::take(&mut track.attributes));
+            Some(0..0)
+        };
+        self.shared.change(|state| state.change(target, words));
+        Ok(())
+    }
+
+    /// Goes on with another clip.
+    fn leave(&mut self, by: isize) -> Result<(), String> {
+        let (place, count) = self.shared.look(|state| state.status.clip).ok_or("there is one clip only")?;
+        let next = place.checked_add_signed(by).filter(|next| (1..=count).contains(next));
+        let next = next.ok_or_else(|| format!("this is clip {place} of {count}"))?;
+        self.shared.change(|state| state.next_clip = Some(next));
+        Ok(())
+    }
+
+    /// Undoes a change, or makes it again; `done` says so.
+    fn undo(&mut self, word: &str, done: &str, change: fn(&mut ViewState) -> Option<Changed>) -> Handled {
+        let changed = self.shared.change(change);
+        let (target, gone) = changed.ok_or_else(|| format!("there is nothing to {word}"))?;
+        self.checkpoints.forget(target, &gone);
+        self.pause();
+        self.settle();
+        let begins = self.shared.look(|state| state.tracks.get(&target).map(Track::start));
+        let what = match (begins, gone) {
+            (None, _) => format!("target {target} is gone again"),
+            (_, Range { start: 0, end: 0 }) => format!("the name or class of target {target}"),
+            (Some(begins), Range { start, .. }) => {
+                let from = start.max(begins);
+                let lost = if self.is_gone(from) { ", which is gone: draw a new box to go on" } else { "" };
+                format!("target {target} from frame {from} on{lost}")
+            }
+        };
+        Ok(Some(format!("{done}: {what}")))
+    }
+
+    fn play(&mut self) -> Result<(), String> {
+        // At the last frame, playing still tracks what a correction left open.
+        let all = |last| self.position() >= last && self.wanted(last).is_none();
+        if self.cache.last.is_some_and(all) {
+            return Err("this is the last frame: go back to play again".into());
+        }
+        self.due = Instant::now();
+        self.shared.change(|state| state.status.playing = true);
+        Ok(())
+    }
+
+    fn step(&mut self, by: isize) -> Result<(), String> {
+        // Steps that come faster than frames add up.
+        let under_way = self.goal.filter(|_| !self.shared.look(|state| state.status.playing));
+        let from = under_way.map_or(self.position(), |goal| goal.position);
+        let to = from.saturating_add_signed(by).max(self.cache.span.first);
+        // Playing tracks what a seek has skipped.
+        let is_tracked = self.wanted(self.position()).is_none_or(|wanted| wanted >= self.position());
+        self.go(to.min(self.cache.last.unwrap_or(usize::MAX)), by > 0 && is_tracked)
+    }
+
+    fn set_speed(&mut self, times: Option<f64>) -> Result<(), String> {
+        if !times.is_none_or(|times| SPEEDS.contains(&times)) {
+            return Err(format!("the speed must be from {} to {}, or null", SPEEDS.start(), SPEEDS.end()));
+        }
+        self.due = Instant::now();
+        self.shared.change(|state| state.status.speed = times);
+        Ok(())
+    }
+
+    fn pause(&mut self) {
+        self.goal = None;
+        self.update(|state| state.status.playing = false);
+        self.cache.look_behind(self.position());
+    }
+
+    /// Goes to a frame and pauses there.
+    fn go(&mut self, position: usize, track: bool) -> Result<(), String> {
+        let (oldest, last) = (self.cache.oldest(), self.cache.last);
+        let live = self.cache.info().live;
+        if position < oldest && live && position >= self.cache.span.first {
+            return Err(format!("frame {position} is gone: only frames from {oldest} on are kept of such a source"));
+        }
+        if position < self.cache.span.first || last.is_some_and(|last| position > last) {
+            let last = last.map_or("the end".to_owned(), |last| last.to_string());
+            return Err(format!("there is no frame {position}: they go from {} to {last}", self.cache.span.first));
+        }
+        if live && !track && position > self.cache.newest {
+            return Err(format!("frame {position} has not come yet: play up to it"));
+        }
+        self.head_for(Goal { position, track });
+        Ok(())
+    }
+
+    /// The frame at `position`. The frame on the screen is always available, even if the source has lost it.
+    fn frame(&mut self, position: usize) -> Result<Arc<Item>, String> {
+        if let Some(item) = self.shown.as_ref().filter(|item| item.position == position) {
+            return Ok(Arc::clone(item));
+        }
+        let until = Instant::now() + FRAME_TIMEOUT;
+        while Instant::now() < until && !self.stop.is_cancelled() {
+            match self.cache.read(position, POLL_INTERVAL).map_err(|error| error.to_string())? {
+                Wait::Item(item) => return Ok(item),
+                Wait::End => return Err(format!("there is no frame {position}")),
+                Wait::NotYet => {}
+            }
+        }
+        // Nothing else is read until the retry: each read elsewhere would restart the seek.
+        self.pause();
+        Err(format!("frame {position} has not come yet: try again"))
+    }
+
+    fn add(&mut self, id: Option<u32>, given: Given) -> Result<u32, String> {
+        let (count, taken) = self.shared.look(|state| {
+            let tracks = &state.tracks;
+            (tracks.len(), id.is_some_and(|id| tracks.contains_key(&id)))
+        });
+        if count >= MAX_TARGETS {
+            return Err(format!("there are {MAX_TARGETS} targets already: remove one first"));
+        }
+        let target = match id {
+            Some(id) if taken => return Err(format!("there is a target {id} already")),
+            Some(id) => id,
+            None => self.last_id.checked_add(1).ok_or("there is no higher id: give one")?,
+        };
+        self.give(target, given).map(|()| target)
+    }
+
+    /// Gives a target, which may be new, a box.
+    fn give(&mut self, target: u32, given: Given) -> Result<(), String> {
+        let at = given.frame;
+        let (first, newest, live) = (self.cache.span.first, self.cache.newest, self.cache.info().live);
+        if given.polygon.is_some_and(|corners| corners.iter().any(|at| !at.is_finite())) {
+            return Err("the corners of a box must be finite numbers".into());
+        }
+        if given.reach == Reach::BothSides && live {
+            return Err("a source that gives each frame once is tracked forward only".into());
+        }
+        if at < first || live && at > newest.max(first) {
+            return Err(format!("there is no frame {at} to give a box in"));
+        }
+        if self.is_gone(at.saturating_add(1)) {
+            // The frame may be on the screen, but the next one is gone too, so no tracker could go on.
+            let oldest = self.cache.oldest();
+            return Err(format!("frame {at} is gone: give the box in frame {oldest} or a later one"));
+        }
+        let item = self.frame(at)?;
+        let begun = Checkpoint::new(&self.params, target, given).and_then(|checkpoint| checkpoint.follow(&item));
+        let (checkpoint, seen) = begun.map_err(|error| error.to_string())?;
+        self.last_id = self.last_id.max(target);
+        self.shared.change(|state| {
+            state.change(target, |track| Some(track.give(given, seen.record)));
+            state.maps.put(at, target, seen.map);
+        });
+        self.checkpoints.put(checkpoint);
+        self.settle();
+        // Pauses at the frame in which the user changed something.
+        self.pause();
+        if self.position() != at || self.shown.is_none() {
+            self.show(&item);
+        }
+        Ok(())
+    }
+
+    /// Refuses to undo a correction if the frames before it are no longer cached, so that tracking cannot go on there.
+    fn can_go_on(&self, target: u32, position: usize) -> Result<(), String> {
+        let missing = self.shared.look(|state| state.tracks.get(&target)?.resumes(position));
+        match missing.map(|missing| self.checkpoints.next(&missing)).filter(|from| self.is_gone(*from)) {
+            Some(from) => Err(format!(
+                "this cannot be taken back: target {target} would be followed from frame {from} on, and its beginning \
+                 is gone: draw a new box"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Changes the marks of a target; `reason` if that is impossible.
+    fn edit_marks(
+        &mut self,
+        target: u32,
+        reason: &str,
+        change: impl FnOnce(&mut Track) -> Option<Range<usize>>,
+    ) -> Result<(), String> {
+        let changed = self.shared.change(|state| state.change(target, change)).ok_or(reason)?;
+        self.checkpoints.forget(target, &(changed.start..changed.start.saturating_add(1)));
+        self.settle();
+        self.pause();
+        Ok(())
+    }
+}
+
+/// Attributes as they are kept.
+///
+/// # Errors
+/// Too many, or one without a name.
+fn checked(attributes: Attributes) -> Result<Attributes, String> {
+    let cut = |(name, value): (String, String)| Some((word(Some(name))?, word(Some(value)).unwrap_or_default()));
+    let count = attributes.len();
+    let kept: Attributes = attributes.into_iter().filter_map(cut).collect();
+    match count {
+        ..=MAX_ATTRIBUTES if kept.len() == count => Ok(kept),
+        ..=MAX_ATTRIBUTES => Err("each attribute needs a name of its own: name=value".into()),
+        _ => Err(format!("a target can have {MAX_ATTRIBUTES} attributes, and these are {count}")),
+    }
+}
+
+/// Maximum attributes of a target.
+const MAX_ATTRIBUTES: usize = 50;

@@ -1,4 +1,4 @@
-//! Frames by position, and the latest trackers of each target.
+//! Frames by position, and pictures that are made ahead.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -7,16 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::fill::{Turned, record};
-use super::state::{MAX_SIDE, Map, Picture};
-use crate::bbox::BBox;
+use super::state::{MAX_SIDE, Picture};
 use crate::cancel::{CancelToken, lock, spawn};
 use crate::error::{Error, Result};
-use crate::export::{FrameRecord, Given};
 use crate::frame::Channels;
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span, Wait};
-use crate::run::{Cause, Outcome, Session};
-use crate::tracker::{Params, Tracker};
 
 /// Maximum bytes of pixels in the cache.
 pub const MAX_CACHE_BYTES: usize = 224 << 20;
@@ -74,26 +69,22 @@ pub struct FrameCache {
 impl FrameCache {
     /// The frames of `source` in `span`. Keeps at most `most` bytes of pixels.
     pub fn new(source: Arc<dyn Source>, span: Span, demand: Demand, most: usize) -> Self {
-        let (kept, last) = (VecDeque::new(), span.last);
-        let (next, begun, beyond) = (span.first, span.first, usize::MAX);
-        let (pictures, behind) = (Arc::default(), None);
-        let (stream, newest, broken, sought) = (None, 0, None, 0);
         Self {
             source,
-            next,
-            begun,
-            beyond,
             span,
             demand,
-            stream,
-            newest,
-            kept,
+            stream: None,
+            next: span.first,
+            begun: span.first,
+            beyond: usize::MAX,
+            newest: 0,
+            kept: VecDeque::new(),
             most,
-            last,
-            broken,
-            pictures,
-            behind,
-            sought,
+            last: span.last,
+            broken: None,
+            pictures: Arc::default(),
+            behind: None,
+            sought: 0,
         }
     }
 
@@ -284,12 +275,7 @@ impl FrameCache {
             let reason = format!("frame {position} is gone: {} gives each frame once", self.info().name);
             return Err(Error::Sequence { path: self.info().name.clone().into(), reason });
         }
-        let near_start = position < self.span.first + MAX_SKIP;
-        let first = match again && (begun || !near_start) {
-            true => run_up,
-            false => self.span.first,
-        };
-        self.begin(first)
+        self.begin(if again { run_up } else { self.span.first })
     }
 
     /// The number of frames, or an estimate that a stream which begins beyond the end corrects.
@@ -336,113 +322,6 @@ fn keep_near(pictures: &mut BTreeMap<usize, Arc<Picture>>, position: usize) {
 fn bytes(item: &Item) -> usize {
     let frames = item.frame.iter().chain(&item.color).map(|frame| frame.as_frame());
     frames.map(|frame| frame.width() * frame.height() * frame.format().bytes()).sum::<usize>() + size_of::<Item>()
-}
-
-/// Maximum trackers per target; each holds its own model.
-const MAX_CHECKPOINTS: usize = 3;
-
-/// A tracker that has seen all frames of a piece up to one of them.
-pub struct Checkpoint {
-    target: u32,
-    /// The start of its piece.
-    start: usize,
-    /// The latest frame that it has seen.
-    position: usize,
-    /// Its box in that frame.
-    bbox: BBox,
-    /// The box that it was given, and the turned one that a person drew.
-    turned: Option<(BBox, Turned)>,
-    session: Session<Tracker>,
-}
-
-/// The result for one target in one frame.
-pub struct Seen {
-    /// The record.
-    pub record: FrameRecord,
-    /// The response map, where there is one.
-    pub map: Option<Map>,
-}
-
-impl Checkpoint {
-    /// A tracker that learns `target` in a given box of the frame `item`.
-    ///
-    /// # Errors
-    /// When the frame could not be read, or the box cannot be learned.
-    pub fn begin(params: &Params, target: u32, item: &Item, given: &Given) -> Result<(Self, Seen)> {
-        let bbox = given.bbox.ok_or(Error::NotInitialized)?;
-        let frame = item.frame.as_ref().map_err(|error| Error::Box { bbox, reason: error.to_string() })?;
-        let mut session = Session::of(Tracker::new(params.clone())?, item.position, bbox);
-        let outcomes = session.feed(item.position, frame).map_err(Cause::into_error)?;
-        let outcome = *outcomes.first().ok_or(Error::NotInitialized)?;
-        let turned = given.polygon.map(|_| (bbox, Turned::of(&bbox, given.polygon)));
-        let checkpoint = Self { target, start: item.position, position: item.position, bbox, turned, session };
-        let mut seen = checkpoint.seen(item, &outcome);
-        if given.polygon.is_some() {
-            seen.record = record(item, target, (bbox, given.polygon), seen.record.state);
-        }
-        Ok((checkpoint, seen))
-    }
-
-    /// Tracks the target in the next frame. An unreadable frame or one of another size keeps the box.
-    ///
-    /// # Errors
-    /// A failure of the tracker itself.
-    pub fn follow(&mut self, item: &Item) -> Result<Seen> {
-        let missing = Outcome { target: 0, bbox: self.bbox, estimate: None, took: Duration::ZERO };
-        let outcome = match item.frame.as_ref().map(|frame| self.session.feed(item.position, frame)) {
-            Err(_) | Ok(Err(Cause::Frame(_))) => missing,
-            Ok(Err(cause)) => return Err(cause.into_error()),
-            Ok(Ok(outcomes)) => *outcomes.first().ok_or(Error::NotInitialized)?,
-        };
-        (self.position, self.bbox) = (item.position, outcome.bbox);
-        Ok(self.seen(item, &outcome))
-    }
-
-    fn seen(&self, item: &Item, outcome: &Outcome) -> Seen {
-        let response = outcome.estimate.and_then(|_| self.session.follower(outcome.target)?.response());
-        let mut outcome = *outcome;
-        if let (Some((first, turned)), Some(estimate)) = (self.turned, &mut outcome.estimate) {
-            let now = Turned::of(&estimate.bbox, estimate.polygon);
-            (estimate.bbox, estimate.polygon) = turned.carried(&first, &now).parts();
-            outcome.bbox = estimate.bbox;
-        }
-        let record = FrameRecord::new(item, &outcome, Some(self.target));
-        Seen { record, map: response.as_ref().map(Map::of) }
-    }
-}
-
-/// The trackers of the latest pieces of one target, so that a correction of an early frame keeps that of a later piece.
-#[derive(Default)]
-pub struct Checkpoints(Vec<Checkpoint>);
-
-impl Checkpoints {
-    /// The next frame to track for the record at `missing` in the piece from `start` on.
-    pub fn next(&self, start: usize, missing: usize) -> usize {
-        self.usable(start, missing).map_or(start, |place| self.0[place].position + 1)
-    }
-
-    /// Takes out the tracker that continues the piece; `None` if the piece must begin.
-    pub fn take(&mut self, start: usize, missing: usize) -> Option<Checkpoint> {
-        self.usable(start, missing).map(|place| self.0.remove(place))
-    }
-
-    /// Adds a tracker; the least recently used one makes room.
-    pub fn put(&mut self, checkpoint: Checkpoint) {
-        self.0.retain(|known| known.start != checkpoint.start);
-        self.0.push(checkpoint);
-        if self.0.len() > MAX_CHECKPOINTS {
-            self.0.remove(0);
-        }
-    }
-
-    /// Removes the trackers of boxes that were changed.
-    pub fn forget(&mut self, changed: &Range<usize>) {
-        self.0.retain(|checkpoint| !changed.contains(&checkpoint.start));
-    }
-
-    fn usable(&self, start: usize, missing: usize) -> Option<usize> {
-        self.0.iter().position(|checkpoint| checkpoint.start == start && checkpoint.position < missing)
-    }
 }
 
 #[cfg(test)]

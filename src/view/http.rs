@@ -1,6 +1,7 @@
 //! A small HTTP/1.1 server for the page: one thread per connection, with limits on sizes, connections and times.
 
-use std::cell::Cell;
+use std::collections::HashMap;
+use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -41,6 +42,9 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes a second that a client reads at least, after [`WRITE_TIMEOUT`].
 const MIN_RATE: u64 = 64 << 10;
 
+/// How often connections are looked at whose time may be over.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
 /// Maximum bytes of all answers that clients have not read yet.
 const MAX_UNREAD: usize = 128 << 20;
 
@@ -48,58 +52,67 @@ const MAX_UNREAD: usize = 128 << 20;
 type Handler = dyn Fn(&Request) -> Response + Send + Sync;
 
 /// Answers requests until it is dropped.
-#[derive(Debug)]
 pub struct Server {
     /// The address at which the server listens.
     pub address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    connections: Arc<Connections>,
+    shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The connections; those that have ended too, until the next one comes.
-type Connections = Mutex<Vec<Known>>;
-
-/// A connection as the thread that accepts it knows it.
-#[derive(Debug)]
-struct Known {
-    stream: Weak<TcpStream>,
-    client: IpAddr,
-    /// Whether a request of it was admitted.
-    admitted: Arc<AtomicBool>,
-}
-
-/// State that the threads of all connections share.
+/// What the threads of all connections share.
 struct Shared {
     handler: Box<Handler>,
-    stop: Arc<AtomicBool>,
+    stop: AtomicBool,
+    /// The open connections; those that have ended too, until the next one comes.
+    connections: Mutex<Vec<Weak<Connection>>>,
     /// Bytes of answers under way.
     unread: AtomicUsize,
+}
+
+struct Connection {
+    stream: TcpStream,
+    client: IpAddr,
+    /// Whether a request of it was admitted. Others are strangers.
+    admitted: AtomicBool,
+    /// When it is ended; `None` while an answer is made.
+    until: Mutex<Option<Instant>>,
+}
+
+impl Connection {
+    fn new(stream: TcpStream, client: IpAddr) -> Self {
+        let until = Mutex::new(Some(Instant::now() + REQUEST_TIMEOUT));
+        Self { stream, client, admitted: AtomicBool::default(), until }
+    }
+
+    /// Sets the end of all that follows.
+    fn allow(&self, time: Duration) {
+        *lock(&self.until) = Some(Instant::now() + time);
+    }
 }
 
 impl Server {
     /// Accepts connections on `listener` from now on.
     ///
     /// # Errors
-    /// [`Error::Io`] when no thread can be started.
+    /// [`Error::Io`](crate::Error::Io) when no thread can be started.
     pub fn start(
         listener: TcpListener,
         address: SocketAddr,
         handler: impl Fn(&Request) -> Response + Send + Sync + 'static,
     ) -> Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let connections = Arc::new(Connections::default());
-        let shared = Shared { handler: Box::new(handler), stop: Arc::clone(&stop), unread: AtomicUsize::new(0) };
-        let known = Arc::clone(&connections);
-        let thread = spawn("accept", move || accept(&listener, &Arc::new(shared), &known))?;
-        Ok(Self { address, stop, connections, thread: Some(thread) })
+        let (stop, connections, unread) = Default::default();
+        let shared = Arc::new(Shared { handler: Box::new(handler), stop, connections, unread });
+        let (accepting, watching) = (Arc::clone(&shared), Arc::clone(&shared));
+        let thread = spawn("accept", move || accepting.accept(&listener))?;
+        spawn("timeouts", move || watching.end_late())?;
+        Ok(Self { address, shared, thread: Some(thread) })
     }
 }
 
 /// Accepts no more connections, and ends those that are open: at once, or with their current answer.
 impl Drop for Server {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.shared.stop.store(true, Ordering::Relaxed);
         // A connection wakes the thread that waits for one.
         let mut address = self.address;
         if address.ip().is_unspecified() {
@@ -110,145 +123,117 @@ impl Drop for Server {
         {
             let _ = thread.join();
         }
-        for stream in lock(&self.connections).iter().filter_map(|known| known.stream.upgrade()) {
-            let _ = stream.shutdown(Shutdown::Read);
+        for open in lock(&self.shared.connections).iter().filter_map(Weak::upgrade) {
+            let _ = open.stream.shutdown(Shutdown::Read);
         }
     }
-}
-
-fn accept(listener: &TcpListener, shared: &Arc<Shared>, connections: &Connections) {
-    loop {
-        let accepted = listener.accept();
-        if shared.stop.load(Ordering::Relaxed) {
-            return;
-        }
-        let Ok((stream, from)) = accepted else {
-            // Probably out of file descriptors: connections that end free some.
-            std::thread::sleep(Duration::from_millis(50));
-            continue;
-        };
-        let mut open = lock(connections);
-        if !make_room(&mut open, from.ip()) {
-            let _ = stream.set_write_timeout(Some(Duration::from_millis(100)));
-            let _ = (&stream).write_all(&Response::refused(503, "there are too many connections").head(true));
-            continue;
-        }
-        let (stream, admitted) = (Arc::new(stream), Arc::new(AtomicBool::new(false)));
-        open.push(Known { stream: Arc::downgrade(&stream), client: from.ip(), admitted: Arc::clone(&admitted) });
-        let shared = Arc::clone(shared);
-        // A client that is gone needs no answer.
-        let work = move || drop(serve(&stream, &shared, &admitted));
-        // Without a thread the connection is closed; the client tries again.
-        let _ = spawn("http", work);
-    }
-}
-
-/// Whether one more connection of `client` may be open: where there are too many, the oldest stranger gives way.
-fn make_room(open: &mut Vec<Known>, client: IpAddr) -> bool {
-    open.retain(|known| known.stream.strong_count() > 0);
-    let of_client = open.iter().filter(|known| known.client == client).count() >= MAX_OF_CLIENT;
-    if !of_client && open.len() < MAX_CONNECTIONS {
-        return true;
-    }
-    let is_stranger = |known: &Known| !known.admitted.load(Ordering::Relaxed) && (!of_client || known.client == client);
-    let Some(oldest) = open.iter().position(is_stranger) else { return false };
-    if let Some(stream) = open.remove(oldest).stream.upgrade() {
-        let _ = stream.shutdown(Shutdown::Both);
-    }
-    true
-}
-
-/// A connection whose reads and writes end at a time.
-struct Timed<'a> {
-    stream: &'a TcpStream,
-    until: Cell<Instant>,
-}
-
-impl Timed<'_> {
-    /// Sets the end of all that follows.
-    fn allow(&self, time: Duration) {
-        self.until.set(Instant::now() + time);
-    }
-
-    fn left(&self) -> io::Result<Duration> {
-        let left = self.until.get().saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
-    }
-}
-
-impl Read for &Timed<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(Some(self.left()?))?;
-        let mut stream = self.stream;
-        stream.read(buffer)
-    }
-}
-
-impl Write for &Timed<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(Some(self.left()?.min(WRITE_TIMEOUT)))?;
-        let mut stream = self.stream;
-        stream.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Answers the requests of one connection until its end.
-fn serve(stream: &TcpStream, shared: &Shared, admitted: &AtomicBool) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let timed = Timed { stream, until: Cell::new(Instant::now() + REQUEST_TIMEOUT) };
-    let mut reader = BufReader::new(&timed);
-    loop {
-        if admitted.load(Ordering::Relaxed) {
-            timed.allow(IDLE_TIMEOUT);
-            if reader.fill_buf()?.is_empty() {
-                break;
-            }
-            timed.allow(REQUEST_TIMEOUT);
-        }
-        let mut headers_only = false;
-        let (response, last) = match read(&mut reader)? {
-            // The request came over an open connection after the last change, and would wait for another one.
-            Ok(_) if shared.stop.load(Ordering::Relaxed) => (Response::refused(503, "the view has ended"), true),
-            Ok(mut request) => {
-                headers_only = request.method == "HEAD";
-                if headers_only {
-                    request.method = "GET".into();
-                }
-                let response = (shared.handler)(&request);
-                let is_stranger = matches!(response.status, 403 | 421);
-                admitted.fetch_or(!is_stranger, Ordering::Relaxed);
-                (response, request.last || is_stranger || shared.stop.load(Ordering::Relaxed))
-            }
-            Err(refused) => (refused, true),
-        };
-        shared.write(&timed, response, last, headers_only)?;
-        if last {
-            break;
-        }
-    }
-    stream.shutdown(Shutdown::Write)?;
-    // Closing over unread bytes would reset the connection and lose the answer.
-    timed.allow(Duration::from_millis(200));
-    io::copy(&mut reader.take(1 << 20), &mut io::sink()).map(drop)
 }
 
 impl Shared {
+    fn accept(self: &Arc<Self>, listener: &TcpListener) {
+        loop {
+            let accepted = listener.accept();
+            if self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let Ok((stream, from)) = accepted else {
+                // Probably out of file descriptors: connections that end free some.
+                std::thread::sleep(Duration::from_millis(50));
+                continue;
+            };
+            let mut open = lock(&self.connections);
+            if !make_room(&mut open, from.ip()) {
+                let _ = stream.set_write_timeout(Some(Duration::from_millis(100)));
+                let _ = (&stream).write_all(&Response::refused(503, "there are too many connections").head(true));
+                continue;
+            }
+            let connection = Arc::new(Connection::new(stream, from.ip()));
+            open.push(Arc::downgrade(&connection));
+            let shared = Arc::clone(self);
+            // A client that is gone needs no answer. Without a thread the connection is closed; the client tries again.
+            let _ = spawn("http", move || drop(shared.serve(&connection)));
+        }
+    }
+
+    /// Ends connections whose time is over.
+    fn end_late(&self) {
+        while !self.stop.load(Ordering::Relaxed) {
+            let open: Vec<_> = lock(&self.connections).iter().filter_map(Weak::upgrade).collect();
+            let is_late = |known: &&Arc<Connection>| lock(&known.until).is_some_and(|until| until < Instant::now());
+            for late in open.iter().filter(is_late) {
+                let _ = late.stream.shutdown(Shutdown::Both);
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    /// Answers the requests of one connection until its end.
+    fn serve(&self, connection: &Connection) -> io::Result<()> {
+        let Connection { stream, admitted, .. } = connection;
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
+        let mut reader = BufReader::new(stream);
+        loop {
+            if admitted.load(Ordering::Relaxed) {
+                connection.allow(IDLE_TIMEOUT);
+                if reader.fill_buf()?.is_empty() {
+                    break;
+                }
+                connection.allow(REQUEST_TIMEOUT);
+            }
+            let (read, mut headers_only) = (read(&mut reader)?, false);
+            *lock(&connection.until) = None;
+            let (response, last) = match read {
+                // It came over an open connection after the last change, which it would wait for.
+                Ok(_) if self.stop.load(Ordering::Relaxed) => (Response::refused(503, "the view has ended"), true),
+                Ok(request) => {
+                    let response = (self.handler)(&request);
+                    let is_stranger = matches!(response.status, 403 | 421);
+                    admitted.fetch_or(!is_stranger, Ordering::Relaxed);
+                    headers_only = request.headers_only;
+                    (response, request.last || is_stranger || self.stop.load(Ordering::Relaxed))
+                }
+                Err(refused) => (refused, true),
+            };
+            self.write(connection, response, last, headers_only)?;
+            if last {
+                break;
+            }
+        }
+        stream.shutdown(Shutdown::Write)?;
+        // Closing over unread bytes would reset the connection and lose the answer.
+        connection.allow(Duration::from_millis(200));
+        io::copy(&mut reader.take(1 << 20), &mut io::sink()).map(drop)
+    }
+
     /// Writes an answer, if those that are not read yet leave room for it; `last` says that the connection then ends.
-    fn write(&self, mut to: &Timed<'_>, response: Response, last: bool, headers_only: bool) -> io::Result<()> {
+    fn write(&self, to: &Connection, response: Response, last: bool, headers_only: bool) -> io::Result<()> {
         let length = if headers_only { 0 } else { response.body.len() };
         let is_full = self.unread.fetch_add(length, Ordering::Relaxed) + length > MAX_UNREAD && length > MAX_HEAD;
         let busy = is_full.then(|| Response::refused(503, "other answers are not read yet: try again"));
         let response = busy.unwrap_or(response);
         to.allow(WRITE_TIMEOUT + Duration::from_secs(length as u64 / MIN_RATE));
         let body = if headers_only { &[] } else { &response.body[..] };
-        let written = to.write_all(&response.head(last)).and_then(|()| to.write_all(body));
+        let mut stream = &to.stream;
+        let written = stream.write_all(&response.head(last)).and_then(|()| stream.write_all(body));
         self.unread.fetch_sub(length, Ordering::Relaxed);
         written
     }
+}
+
+/// Whether one more connection of `client` may be open: where there are too many, the oldest stranger gives way.
+fn make_room(connections: &mut Vec<Weak<Connection>>, client: IpAddr) -> bool {
+    connections.retain(|known| known.strong_count() > 0);
+    let open: Vec<_> = connections.iter().filter_map(Weak::upgrade).collect();
+    let of_client = open.iter().filter(|known| known.client == client).count() >= MAX_OF_CLIENT;
+    if !of_client && open.len() < MAX_CONNECTIONS {
+        return true;
+    }
+    let mut strangers = open.iter().filter(|known| !known.admitted.load(Ordering::Relaxed));
+    let Some(oldest) = strangers.find(|known| !of_client || known.client == client) else { return false };
+    let _ = oldest.stream.shutdown(Shutdown::Both);
+    connections.retain(|known| known.as_ptr() != Arc::as_ptr(oldest));
+    true
 }
 
 /// Reads a request; the inner error refuses it.
@@ -267,16 +252,15 @@ fn read(reader: &mut impl BufRead) -> io::Result<Result<Request, Response>> {
             b"\r\n" if begun == 0 => head.clear(),
             b"\r\n" => break,
             line if line.ends_with(b"\n") && !line.ends_with(b"\r\n") => {
-                return Ok(Err(Response::refused(400, "this is not an HTTP request: its lines must end in CR LF")));
+                return Ok(Err(malformed("its lines must end in CR LF")));
             }
             _ => {}
         }
     }
-    let (mut request, length) = match parse(&head) {
-        Ok(parsed) => parsed,
+    let mut request = match parse(&head) {
+        Ok(request) => request,
         Err(refused) => return Ok(Err(refused)),
     };
-    request.body.resize(length, 0);
     reader.read_exact(&mut request.body)?;
     Ok(Ok(request))
 }
@@ -286,54 +270,58 @@ pub fn requests(mut bytes: &[u8]) -> usize {
     std::iter::from_fn(|| read(&mut bytes).ok()?.ok()).count()
 }
 
-/// The request of a head, without its body, and the length of the body.
-fn parse(head: &[u8]) -> Result<(Request, usize), Response> {
+fn malformed(reason: impl Display) -> Response {
+    Response::refused(400, &format!("this is not an HTTP request: {reason}"))
+}
+
+/// The request of a head, with room for its body.
+fn parse(head: &[u8]) -> Result<Request, Response> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
-    let refused = |error| Response::refused(400, &format!("this is not an HTTP request: {error}"));
-    parsed.parse(head).map_err(refused)?;
-    let header = |header: &httparse::Header<'_>| {
-        (header.name.to_ascii_lowercase(), String::from_utf8_lossy(header.value).trim().to_owned())
-    };
-    let mut request = Request {
-        method: parsed.method.unwrap_or_default().to_owned(),
-        path: String::new(),
-        query: String::new(),
-        headers: parsed.headers.iter().map(header).collect(),
-        body: Vec::new(),
-        last: parsed.version == Some(0),
-    };
-    if !["GET", "HEAD", "POST"].contains(&request.method.as_str()) {
+    parsed.parse(head).map_err(malformed)?;
+    let method = parsed.method.unwrap_or_default();
+    if !["GET", "HEAD", "POST"].contains(&method) {
         return Err(Response::refused(405, "the method must be GET, HEAD or POST").with("Allow", "GET, HEAD, POST"));
     }
-    if parsed.version == Some(1) && request.header("host").is_none() {
-        return Err(Response::refused(400, "this is not an HTTP request: it must have one Host"));
+    let mut headers = HashMap::new();
+    for header in parsed.headers {
+        let value = Some(String::from_utf8_lossy(header.value).trim().to_owned());
+        headers.entry(header.name.to_ascii_lowercase()).and_modify(|known| *known = None).or_insert(value);
+    }
+    if parsed.version == Some(1) && headers.get("host").is_none_or(Option::is_none) {
+        return Err(malformed("it must have one Host"));
     }
     let mut target = parsed.path.unwrap_or_default();
     // The form for a proxy, which names the host itself.
-    if let Some((scheme, rest)) = target.split_at_checked(7).filter(|(start, _)| start.eq_ignore_ascii_case("http://"))
-    {
-        let (authority, _) = rest.split_once(['/', '?']).unwrap_or((rest, ""));
-        target = &target[scheme.len() + authority.len()..];
-        request.headers.retain(|(name, _)| name != "host");
-        request.headers.push(("host".into(), authority.into()));
+    if let Some((_, rest)) = target.split_at_checked(7).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("http://")) {
+        let (host, place) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        headers.insert("host".into(), Some(host.into()));
+        target = place;
     }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    (request.path, request.query) = (if path.is_empty() { "/" } else { path }.to_owned(), query.to_owned());
+    let (is_head, path) = (method == "HEAD", if path.is_empty() { "/" } else { path });
+    let mut request = Request {
+        method: if is_head { "GET" } else { method }.into(),
+        path: path.into(),
+        body: Vec::new(),
+        headers_only: is_head,
+        last: parsed.version == Some(0),
+        query: query.into(),
+        headers,
+    };
     request.last |= request.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
     if request.has_header("transfer-encoding") {
         return Err(Response::refused(411, "the body needs a Content-Length"));
     }
-    let length = match request.header("content-length") {
-        None if request.has_header("content-length") => None,
-        None => Some(0),
-        Some(text) => text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit())),
-    };
+    let length = if request.has_header("content-length") { request.header("content-length") } else { Some("0") };
+    let length =
+        length.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).and_then(|text| text.parse().ok());
     match length {
-        Some(length) if length <= MAX_BODY => Ok((request, length)),
-        Some(_) => Err(Response::refused(413, "the body is longer than 64 KB")),
-        None => Err(Response::refused(400, "the Content-Length is not a length")),
+        Some(length) if length <= MAX_BODY => request.body.resize(length, 0),
+        Some(_) => return Err(Response::refused(413, "the body is longer than 64 KB")),
+        None => return Err(Response::refused(400, "the Content-Length is not a length")),
     }
+    Ok(request)
 }
 
 /// A well-formed request. The [`Gate`](super::routes::Gate) says whether it may be answered.
@@ -345,36 +333,39 @@ pub struct Request {
     pub path: String,
     /// At most [`MAX_BODY`] bytes.
     pub body: Vec<u8>,
+    headers_only: bool,
     /// Whether the connection ends with the answer.
     last: bool,
     query: String,
-    /// Names in lower case.
-    headers: Vec<(String, String)>,
+    /// By their names in lower case; `None` for one that is repeated.
+    headers: HashMap<String, Option<String>>,
 }
 
 impl Request {
     /// The value of a header, named in lower case; `None` for a header that is missing or repeated.
     pub fn header(&self, name: &str) -> Option<&str> {
-        let mut found = self.headers.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str());
-        found.next().filter(|_| found.next().is_none())
+        self.headers.get(name)?.as_deref()
     }
 
     /// Whether there is a header of this name, in lower case.
     pub fn has_header(&self, name: &str) -> bool {
-        self.headers.iter().any(|(known, _)| known == name)
+        self.headers.contains_key(name)
     }
 
     /// The text of a parameter of the query, not decoded.
     pub fn parameter(&self, name: &str) -> Option<&str> {
-        let mut pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
-        pairs.find(|(key, _)| *key == name).map(|(_, text)| text)
+        pair(self.query.split('&'), name)
     }
 
     /// The value of a cookie.
     pub fn cookie(&self, name: &str) -> Option<&str> {
-        let mut pairs = self.header("cookie")?.split(';').filter_map(|pair| pair.trim().split_once('='));
-        pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
+        pair(self.header("cookie")?.split(';').map(str::trim), name)
     }
+}
+
+/// The value of the first `name=value`.
+fn pair<'a>(pairs: impl IntoIterator<Item = &'a str>, name: &str) -> Option<&'a str> {
+    pairs.into_iter().filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 /// Lets the page load its own files and pictures that it made itself.
@@ -470,17 +461,19 @@ mod tests {
     #[test]
     fn strangers_give_way_and_admitted_clients_do_not() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let streams: Vec<_> =
-            (0..MAX_OF_CLIENT).map(|_| Arc::new(TcpStream::connect(listener.local_addr().unwrap()).unwrap())).collect();
         let client = IpAddr::from([127, 0, 0, 1]);
-        let known = |stream| Known { stream: Arc::downgrade(stream), client, admitted: Arc::default() };
-        let mut open: Vec<_> = streams.iter().map(known).collect();
-        open[0].admitted.store(true, Ordering::Relaxed);
+        let connect = |_| {
+            let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            Arc::new(Connection::new(stream, client))
+        };
+        let connections: Vec<_> = (0..MAX_OF_CLIENT).map(connect).collect();
+        let mut open: Vec<_> = connections.iter().map(Arc::downgrade).collect();
+        connections[0].admitted.store(true, Ordering::Relaxed);
         assert!(make_room(&mut open, IpAddr::from([127, 0, 0, 2])) && open.len() == MAX_OF_CLIENT);
         assert!(make_room(&mut open, client) && open.len() == MAX_OF_CLIENT - 1);
-        assert!(open[0].admitted.load(Ordering::Relaxed), "the second one gave way");
-        open.push(known(&streams[1]));
-        open.iter().for_each(|known| known.admitted.store(true, Ordering::Relaxed));
+        assert!(open.iter().all(|known| known.as_ptr() != Arc::as_ptr(&connections[1])), "the second one gave way");
+        open.push(Arc::downgrade(&connections[1]));
+        connections.iter().for_each(|known| known.admitted.store(true, Ordering::Relaxed));
         assert!(!make_room(&mut open, client));
     }
 

@@ -8,11 +8,10 @@
 //! neither the frames before it nor those from the next given box on. The boxes of a piece equal those of the command
 //! line for the same frames and the same first box.
 
-mod commands;
 mod controller;
-mod fill;
 mod frame_cache;
 mod http;
+mod pieces;
 mod results;
 mod routes;
 mod state;
@@ -20,9 +19,8 @@ mod state;
 mod tests;
 mod track;
 
-use std::collections::BTreeMap;
-use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
@@ -32,19 +30,18 @@ use serde::Serialize;
 
 pub use self::frame_cache::{FrameCache, MAX_CACHE_BYTES};
 pub use self::http::requests;
-pub use self::results::free_beside;
+pub use self::results::{free_beside, written};
 pub use self::state::Work;
 
-use self::controller::{Controller, Goal, Handled, Message, POLL_INTERVAL};
+use self::controller::{Controller, Handled, Message};
 use self::http::Server;
-use self::results::{Results, autosave};
+use self::results::{Results, Saver};
 use self::routes::{Gate, Routes, make_token};
-use self::state::{SharedState, Status, ViewState};
+use self::state::{SharedState, Status};
 use crate::bbox::BBox;
 use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
-use crate::export::{Destination, FrameRecord, Json, SourceRecord, TargetRecord};
-use crate::media::{Demand, Item, Source};
+use crate::export::Document;
 use crate::run::Command;
 use crate::tracker::Params;
 
@@ -83,31 +80,18 @@ pub fn token(text: &str) -> Result<String, String> {
 pub struct Setup {
     /// The frames.
     pub cache: FrameCache,
-    /// The path or address of the source.
-    pub path: String,
-    /// The preset that the settings started from.
-    pub preset: String,
+    /// The source and its settings, the targets that it begins with, their records, and the frame to show first.
+    pub document: Document,
     /// The settings of every target's tracker.
     pub params: Params,
-    /// Whether the user gave ids, so that outputs name even a single target.
-    pub named: bool,
-    /// The file of the session.
+    /// What the page shows first.
+    pub status: Status,
+    /// Where the session is saved.
     pub session: Option<PathBuf>,
-    /// The targets that it begins with, and their records.
-    pub targets: Vec<TargetRecord>,
-    pub frames: Vec<FrameRecord>,
-    /// The frame to show first.
-    pub position: Option<usize>,
-    /// Work of an earlier view of the source, in place of the targets.
+    /// What an earlier view of the source has left, in place of the document's targets.
     pub work: Option<Work>,
     /// Progress of each clip.
     pub clips: Vec<Overview>,
-    /// The place of the source among several clips, from 1, and their number.
-    pub clip: Option<(usize, usize)>,
-    /// First message of the page.
-    pub said: String,
-    /// Whether the page only asks for a first box.
-    pub pick: bool,
     /// Ends commands that wait for a frame.
     pub stop: CancelToken,
 }
@@ -128,39 +112,23 @@ pub struct Overview {
 }
 
 /// A running view.
-#[derive(Debug)]
 pub struct View {
     shared: Arc<SharedState>,
     messages: Sender<Message>,
     controller: JoinHandle<()>,
     ended: Receiver<Result<()>>,
     server: Server,
-    host: String,
-    token: String,
+    /// Where it is served, with the port and the token that were chosen.
+    pub address: Address,
 }
 
-impl View {
-    /// Reads the first frame and serves the page.
-    ///
-    /// # Errors
-    /// [`Error::Io`] for an address or a port that cannot be listened on; errors of the settings and of the output.
-    pub fn open(setup: Setup, address: &Address) -> Result<Self> {
-        setup.params.check()?;
-        let host = bare(&address.host);
-        let (listener, local) = listen(host, address.port)?;
-        let token = address.token.clone().map_or_else(make_token, Ok)?;
-        let host = host.to_owned();
-        let Setup { cache, path, preset, params, named, session, targets, frames, clip, said, pick, stop, .. } = setup;
-        let (clips, work) = (setup.clips, setup.work);
+impl Setup {
+    /// A page of one source that saves nothing.
+    pub fn new(cache: FrameCache, document: Document, params: Params, stop: &CancelToken) -> Self {
         let (info, span) = (cache.info(), cache.span);
-        let info_live = info.live;
-        let left = work.as_ref().map(|work| work.position).or(setup.position);
         let status = Status {
             run: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string(),
             source: info.name.clone(),
-            preset: preset.clone(),
-            clip,
-            pick,
             first: span.first,
             last: cache.last,
             expected_last: info.length.or(info.expected_length),
@@ -171,53 +139,68 @@ impl View {
             speed: (!info.live || info.rate.is_some()).then_some(1.0),
             ..Status::default()
         };
-        let shared = Arc::new(SharedState::new(status));
+        Self { cache, document, params, status, session: None, work: None, clips: Vec::new(), stop: stop.clone() }
+    }
+}
+
+impl View {
+    /// Reads the first frame and serves the page.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for an address or a port that cannot be listened on; errors of the settings and of the output.
+    pub fn open(mut setup: Setup, address: &Address) -> Result<Self> {
+        setup.params.check()?;
+        // Without the brackets of an IPv6 address.
+        let host = address.host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let (listener, local) = listen(&host, address.port)?;
+        let token = address.token.clone().map_or_else(make_token, Ok)?;
+        let session = setup.session.take();
+        setup.status.session = session.as_ref().map(|path| path.display().to_string());
+        let shared = Arc::new(SharedState::new(std::mem::take(&mut setup.status)));
+        let clips = serde_json::to_string(&setup.clips).unwrap_or_default();
+        let document = &mut setup.document;
+        let (targets, records) = (std::mem::take(&mut document.targets), std::mem::take(&mut document.frames));
+        let (left, blank) = (document.position.take(), document.clone());
+        shared.prepare(|state| {
+            state.left = left.unwrap_or_default();
+            state.restore(targets, &records);
+            setup.work.take().into_iter().for_each(|work| state.resume(work));
+        });
+        let (frames, stop) = (Arc::clone(&setup.cache.source), setup.stop.clone());
+        let results = Arc::new(Results { shared: Arc::clone(&shared), blank, frames, stop });
+        let saver = session.map(|path| Saver::start(path, Arc::clone(&results))).transpose()?;
         let (messages, received) = channel();
         let (end, ended) = channel();
-        let source = SourceRecord::new(path, info, span);
-        let (frames_of, parameters) = (Arc::clone(&cache.source), params.document(&preset));
-        let results = Arc::new(Results { source, frames: frames_of, stop: stop.clone(), parameters, named });
-        let last_id = shared.prepare(|state| {
-            if !said.is_empty() {
-                state.say(said);
-            }
-            state.left = left.unwrap_or_default();
-            let last_id = restore(state, session.as_deref(), targets, frames);
-            match work {
-                Some(work) => last_id.max(state.resume(work)),
-                None => last_id,
-            }
-        });
-        let saver = session.map(|path| Saver::start(path, Arc::clone(&results), Arc::clone(&shared))).transpose()?;
-        let is_known = |at: &usize| !info_live && *at >= span.first && cache.last.is_none_or(|last| *at <= last);
-        let begin = left.filter(is_known).unwrap_or(span.first);
-        let mut controller = Controller::new(Arc::clone(&shared), received, cache, stop, params);
-        controller.last_id = last_id;
-        controller.goal = Some(Goal { position: begin, track: begin == span.first });
+        let controller = Controller::new(Arc::clone(&shared), received, setup);
         let run = move || {
             controller.run();
             // The receiver may be gone.
             let _ = end.send(saver.map_or(Ok(()), Saver::finish));
         };
         let controller = spawn("view", run)?;
-        let gate = Gate::new(local, &host, token.clone());
-        let clips = serde_json::to_string(&clips).unwrap_or_default();
-        let (downloads, messages_of) = (Arc::default(), messages.clone());
-        let routes = Routes { gate, shared: Arc::clone(&shared), messages: messages_of, results, clips, downloads };
-        let server = Server::start(listener, local, move |request| routes.answer(request))?;
-        Ok(Self { shared, messages, controller, ended, server, host, token })
+        let routes = Routes {
+            gate: Gate::new(local, &host, token.clone()),
+            messages: messages.clone(),
+            results,
+            clips,
+            downloads: Arc::default(),
+        };
+        let answer = move |request: &_| routes.answer(request).unwrap_or_else(|refused| refused);
+        let server = Server::start(listener, local, answer)?;
+        let address = Address { host, port: local.port(), token: Some(token) };
+        Ok(Self { shared, messages, controller, ended, server, address })
     }
 
     /// The address for a browser; `HOST` stands for the machine's name if the view listens at all addresses.
     pub fn url(&self) -> String {
-        let address = self.server.address;
-        let host = match address.ip() {
+        let Address { host, port, token } = &self.address;
+        let host = match self.server.address.ip() {
             ip if ip.is_unspecified() => "HOST".to_owned(),
-            _ if self.host.parse::<std::net::IpAddr>().is_err() => self.host.clone(),
-            std::net::IpAddr::V6(ip) => format!("[{ip}]"),
+            _ if host.parse::<IpAddr>().is_err() => host.clone(),
+            IpAddr::V6(ip) => format!("[{ip}]"),
             ip => ip.to_string(),
         };
-        format!("http://{host}:{}/?token={}", address.port(), self.token)
+        format!("http://{host}:{port}/?token={}", token.as_deref().unwrap_or_default())
     }
 
     /// A note on the address if a browser cannot open it as printed.
@@ -232,11 +215,6 @@ impl View {
     /// The reason.
     pub fn command(&self, command: Command) -> std::result::Result<(), String> {
         call(&self.messages, command).map(drop)
-    }
-
-    /// Address of the page, with the port and the token that were chosen.
-    pub fn address(&self) -> Address {
-        Address { host: self.host.clone(), port: self.server.address.port(), token: Some(self.token.clone()) }
     }
 
     /// The clip that the page asks for, from 1.
@@ -284,101 +262,8 @@ impl View {
     }
 }
 
-/// Puts targets into the state; returns the highest id.
-fn restore(state: &mut ViewState, session: Option<&Path>, targets: Vec<TargetRecord>, frames: Vec<FrameRecord>) -> u32 {
-    state.status.session = session.map(|path| path.display().to_string());
-    let last_id = targets.iter().map(|target| target.id).max().unwrap_or(0);
-    let mut records: BTreeMap<u32, Vec<FrameRecord>> = BTreeMap::new();
-    for record in frames {
-        let id = record.id.unwrap_or(1);
-        records.entry(id).or_default().push(FrameRecord { id: Some(id), ..record });
-    }
-    for target in targets {
-        let records = records.remove(&target.id).unwrap_or_default();
-        state.restore(target, records.into_iter());
-    }
-    last_id
-}
-
-/// The thread that saves a session.
-struct Saver {
-    stop: CancelToken,
-    thread: JoinHandle<Result<()>>,
-}
-
-impl Saver {
-    fn start(path: PathBuf, results: Arc<Results>, shared: Arc<SharedState>) -> Result<Self> {
-        // A place that cannot be written to is an error at once. What stands there was read as a session.
-        drop(Json::create(&Destination::replaced(&path))?);
-        let stop = CancelToken::default();
-        let token = stop.clone();
-        let opened = shared.look(|state| state.revision);
-        let thread = spawn("session", move || autosave(&results, &shared, &path, opened, &token))?;
-        Ok(Self { stop, thread })
-    }
-
-    /// Saves for the last time.
-    fn finish(self) -> Result<()> {
-        self.stop.cancel();
-        self.thread.join().unwrap_or_else(|_| Err(Error::io("the session", std::io::ErrorKind::Other.into())))
-    }
-}
-
 /// The default port.
-const PORT: u16 = 8787;
-
-/// Serves a page on which a user draws a box on the frame `item` of `source`; `None` if `stop` is cancelled first. The
-/// page accepts a box that can be tracked with `params`. It is served at `port`, or else at [`PORT`] or, if that is taken,
-/// at any free port; `on_url` gets its address.
-///
-/// # Errors
-/// When the frame could not be read, or no port can be used.
-pub fn pick(
-    source: Arc<dyn Source>,
-    item: &Item,
-    params: Params,
-    port: Option<u16>,
-    on_url: impl FnOnce(&str),
-    stop: &CancelToken,
-) -> Result<Option<BBox>> {
-    let (name, position) = (source.info().name.clone(), item.position);
-    let frame = item.frame.as_ref().map_err(|error| {
-        let reason = format!("frame {position} could not be read: {error}");
-        Error::Sequence { path: name.clone().into(), reason }
-    })?;
-    let pictures = Ok((frame.clone(), item.color.clone()));
-    let shown = Item { name: item.name.clone(), ..Item::numbered(position, None, pictures, 0.0) };
-    let demand = Demand { color: true, ..params.channels().into() };
-    let mut cache = FrameCache::new(source, (position..=position).into(), demand, MAX_CACHE_BYTES);
-    cache.keep(&Arc::new(shown));
-    let setup = Setup {
-        cache,
-        path: name,
-        preset: String::new(),
-        params,
-        named: false,
-        session: None,
-        targets: Vec::new(),
-        frames: Vec::new(),
-        position: None,
-        work: None,
-        clips: Vec::new(),
-        clip: None,
-        said: String::new(),
-        pick: true,
-        stop: stop.clone(),
-    };
-    let at = |port| Address { host: "127.0.0.1".into(), port, token: None };
-    let is_taken = port.is_none() && listen("127.0.0.1", PORT).is_err();
-    let view = View::open(setup, &at(if is_taken { 0 } else { port.unwrap_or(PORT) }))?;
-    on_url(&view.url());
-    while view.picked().is_none() && !stop.is_cancelled() {
-        std::thread::sleep(POLL_INTERVAL);
-    }
-    let picked = view.picked();
-    view.close()?;
-    Ok(picked)
-}
+pub const PORT: u16 = 8787;
 
 /// Sends a command to the controller and waits for the result.
 fn call(messages: &Sender<Message>, command: Command) -> Handled {
@@ -391,22 +276,12 @@ fn call(messages: &Sender<Message>, command: Command) -> Handled {
     })
 }
 
-/// Strips the brackets of an IPv6 address.
-fn bare(host: &str) -> &str {
-    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
-}
-
 fn listen(host: &str, port: u16) -> Result<(TcpListener, SocketAddr)> {
-    let wrong = |error: std::io::Error| {
-        let error = match error.kind() {
-            std::io::ErrorKind::AddrInUse => std::io::Error::other(
-                "another program listens on this port: name another one, or 0 for any that is free",
-            ),
-            _ => error,
-        };
-        Error::io(format!("{host}:{port}"), error)
-    };
-    let listener = TcpListener::bind((host, port)).map_err(wrong)?;
-    let local = listener.local_addr().map_err(wrong)?;
-    Ok((listener, local))
+    let listener = TcpListener::bind((host, port)).and_then(|listener| Ok((listener.local_addr()?, listener)));
+    let (address, listener) = listener.map_err(|error| {
+        let taken = "another program listens on this port: name another one, or 0 for any that is free";
+        let is_taken = error.kind() == std::io::ErrorKind::AddrInUse;
+        Error::io(format!("{host}:{port}"), if is_taken { std::io::Error::other(taken) } else { error })
+    })?;
+    Ok((listener, address))
 }

@@ -10,10 +10,10 @@ use constant_time_eq::constant_time_eq;
 use super::call;
 use super::controller::Message;
 use super::http::{Request, Response};
-use super::results::{Results, Wanted};
-use super::state::{SharedState, Wants};
+use super::results::Results;
+use super::state::Wants;
 use crate::error::{Error, Result};
-use crate::export::{Form, TOLERANCE};
+use crate::export::{Form, Layout, TOLERANCE};
 use crate::run::Command;
 
 const PAGE: &str = include_str!("../../assets/view/index.html");
@@ -125,8 +125,7 @@ pub fn make_token() -> Result<String> {
 /// Answers requests.
 pub struct Routes {
     pub gate: Gate,
-    pub shared: Arc<SharedState>,
-    /// The channel for commands.
+    /// Where commands go.
     pub messages: Sender<Message>,
     pub results: Arc<Results>,
     /// Progress of each clip, as JSON.
@@ -136,19 +135,8 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// The answer to a request.
-    pub fn answer(&self, request: &Request) -> Response {
-        let download = (request.path == "/export").then(|| Arc::clone(&self.downloads));
-        if download.as_ref().is_some_and(|place| Arc::strong_count(place) > MAX_DOWNLOADS + 1) {
-            return self.gate.check(request).err().unwrap_or_else(|| {
-                Response::refused(503, &format!("{MAX_DOWNLOADS} downloads are under way: try again after them"))
-            });
-        }
-        let answer = self.try_answer(request).unwrap_or_else(|refused| refused);
-        download.into_iter().fold(answer, Response::holding)
-    }
-
-    fn try_answer(&self, request: &Request) -> Result<Response, Response> {
+    /// The answer to a request, or why there is none.
+    pub fn answer(&self, request: &Request) -> Result<Response, Response> {
         self.gate.check(request)?;
         Ok(match (request.method.as_str(), request.path.as_str()) {
             ("GET", "/") => {
@@ -170,6 +158,11 @@ impl Routes {
 
     /// The labels as a file to save, or the reason why there are none.
     fn export(&self, request: &Request) -> Result<Response, Response> {
+        let place = Arc::clone(&self.downloads);
+        if Arc::strong_count(&place) > MAX_DOWNLOADS + 1 {
+            let reason = format!("{MAX_DOWNLOADS} downloads are under way: try again after them");
+            return Err(Response::refused(503, &reason));
+        }
         let refused = |reason: String| Response::refused(400, &reason);
         let name = request.parameter("form").unwrap_or_default();
         let known = EXPORTS.into_iter().find(|(known, ..)| *known == name);
@@ -183,10 +176,13 @@ impl Routes {
         if form == Form::Otb && target.is_none() {
             return Err(refused("the target is missing: target=1".into()));
         }
-        let made = self.results.export(&self.shared, &Wanted { form, file, tolerance, turned, pictures, target });
+        // COCO names a picture of each frame, whether it is written or not: its readers ask for one.
+        let with_frames = form == Form::Coco;
+        let layout = Layout { tolerance, turned, with_frames, ..Layout::of(&self.results.blank.source) };
+        let made = self.results.export((form, file), &layout, pictures, target);
         let body = made.map_err(|error| Response::refused(409, &error.to_string()))?;
         let media = if body.starts_with(b"PK") { "application/zip" } else { "application/octet-stream" };
-        Ok(Response::ok(media, body).with("Content-Disposition", "attachment"))
+        Ok(Response::ok(media, body).with("Content-Disposition", "attachment").holding(place))
     }
 
     /// News for a page: the length of a JSON text in four bytes, the text, the JPEG and the levels of a map; their
@@ -198,7 +194,7 @@ impl Routes {
             picture: integer(request, "picture")?.unwrap_or_default(),
             map: integer(request, "map")?,
         };
-        let mut news = self.shared.news(&wants, NEWS_TIMEOUT);
+        let mut news = self.results.shared.news(&wants, NEWS_TIMEOUT);
         let jpeg = news.picture.as_ref().map_or(&[][..], |picture| picture.jpeg());
         news.text["jpeg"] = news.picture.is_some().then_some(jpeg.len()).into();
         news.text["levels"] = news.levels.len().into();
@@ -209,7 +205,7 @@ impl Routes {
     }
 
     fn command(&self, request: &Request) -> Response {
-        let is_run = |run: &str| self.shared.look(|state| state.status.run == run);
+        let is_run = |run: &str| self.results.shared.look(|state| state.status.run == run);
         if !request.parameter("run").is_none_or(is_run) {
             return Response::refused(409, "another clip is shown now: load the page again");
         }

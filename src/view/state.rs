@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 
-use super::track::Track;
+use super::track::{Missing, Track};
 use crate::bbox::BBox;
 use crate::cancel::lock;
 use crate::encode::page_jpeg;
 use crate::export::{FrameRecord, Given, TargetRecord};
 use crate::media::Item;
+use crate::run::Reach;
 use crate::tracker::ResponseMap;
 
 /// The source and the playback.
@@ -104,13 +105,14 @@ pub struct ViewState {
     pub revision: u64,
     /// The position that the session was opened at; 0 for none.
     pub left: usize,
-    /// Changes that can be undone, the last at the end.
+    /// The last changes: those that can be undone, and those that were undone since and can be made again.
     edits: Vec<Edit>,
-    /// Changes that were undone since the last change, the next to be made again at the end.
-    undone: Vec<Edit>,
 }
 
-/// The track that a change has replaced, or that an undone change has made.
+/// A target, and the positions whose records have changed.
+pub type Changed = (u32, Range<usize>);
+
+/// What a change has replaced, or what it had made if it is undone.
 #[derive(Debug)]
 struct Edit {
     target: u32,
@@ -119,13 +121,12 @@ struct Edit {
     changed: Range<usize>,
 }
 
-/// The part of a view that is kept while another clip is shown.
-#[derive(Debug, Default)]
+/// What is kept of a view while another clip is shown.
+#[derive(Debug)]
 pub struct Work {
     tracks: BTreeMap<u32, Track>,
-    edits: [Vec<Edit>; 2],
-    pub position: usize,
-    speed: Option<f64>,
+    edits: Vec<Edit>,
+    status: Status,
 }
 
 /// Maximum changes that can be undone.
@@ -159,28 +160,30 @@ pub struct News {
 const MAX_CHANGES: usize = 4000;
 
 impl ViewState {
-    /// Puts in a target of a session with its records.
-    pub fn restore(&mut self, target: TargetRecord, records: impl Iterator<Item = FrameRecord>) {
-        let id = target.id;
-        self.tracks.insert(id, Track::restored(target, records));
-        self.announce(id, 0..usize::MAX);
+    /// Puts in the targets of a session with their records.
+    pub fn restore(&mut self, targets: Vec<TargetRecord>, records: &[FrameRecord]) {
+        for target in targets {
+            let id = target.id;
+            let own = records.iter().filter(|record| record.id.unwrap_or(1) == id);
+            let own = own.map(|record| FrameRecord { id: Some(id), ..record.clone() });
+            self.tracks.insert(id, Track::restored(target, own));
+            self.announce(id, 0..usize::MAX);
+        }
     }
 
     /// Takes out the work for another view of the same source.
     pub fn take_work(&mut self) -> Work {
-        let Status { position, speed, .. } = self.status;
-        let edits = [&mut self.edits, &mut self.undone].map(std::mem::take);
-        Work { tracks: std::mem::take(&mut self.tracks), edits, position, speed }
+        let (tracks, edits) = (std::mem::take(&mut self.tracks), std::mem::take(&mut self.edits));
+        Work { tracks, edits, status: self.status.clone() }
     }
 
-    /// Goes on with the work of another view; returns the highest id.
-    pub fn resume(&mut self, work: Work) -> u32 {
-        let Work { tracks, edits: [edits, undone], speed, .. } = work;
-        (self.tracks, self.edits, self.undone, self.status.speed) = (tracks, edits, undone, speed);
+    /// Goes on with what another view has left.
+    pub fn resume(&mut self, left: Work) {
+        (self.tracks, self.edits, self.left) = (left.tracks, left.edits, left.status.position);
+        let Status { undo, redo, speed, .. } = left.status;
+        self.status = Status { undo, redo, speed, ..std::mem::take(&mut self.status) };
         let ids: Vec<u32> = self.tracks.keys().copied().collect();
         ids.into_iter().for_each(|id| self.announce(id, 0..usize::MAX));
-        self.count_edits();
-        self.tracks.keys().next_back().copied().unwrap_or(0)
     }
 
     /// Sends pages the records of a target at some positions anew.
@@ -193,34 +196,33 @@ impl ViewState {
         self.revision += 1;
     }
 
-    fn count_edits(&mut self) {
-        (self.status.undo, self.status.redo) = (self.edits.len(), self.undone.len());
-    }
-
     /// Undoes the last change; returns the target, and the positions whose records have changed.
-    pub fn undo(&mut self) -> Option<(u32, Range<usize>)> {
-        let edit = self.edits.pop()?;
-        Some(self.exchange(edit, |state| &mut state.undone))
+    pub fn undo(&mut self) -> Option<Changed> {
+        let status = &mut self.status;
+        let place = status.undo.checked_sub(1)?;
+        (status.undo, status.redo) = (place, status.redo + 1);
+        self.exchange(place)
     }
 
     /// Makes the last undone change again; returns as [`Self::undo`].
-    pub fn redo(&mut self) -> Option<(u32, Range<usize>)> {
-        let edit = self.undone.pop()?;
-        Some(self.exchange(edit, |state| &mut state.edits))
+    pub fn redo(&mut self) -> Option<Changed> {
+        let status = &mut self.status;
+        let place = status.undo;
+        (status.undo, status.redo) = (place + 1, status.redo.checked_sub(1)?);
+        self.exchange(place)
     }
 
-    /// Puts in the track of an edit and keeps that which was there in `inverses`; returns what has changed.
-    fn exchange(&mut self, edit: Edit, inverses: impl FnOnce(&mut Self) -> &mut Vec<Edit>) -> (u32, Range<usize>) {
-        let Edit { target, track, changed } = edit;
-        let before = self.tracks.get(&target).map(|track| track.part(&changed));
-        match track {
+    /// Puts in the track of an edit, which keeps that which was there; returns what has changed.
+    fn exchange(&mut self, place: usize) -> Option<Changed> {
+        let edit = self.edits.get_mut(place)?;
+        let (target, changed) = (edit.target, edit.changed.clone());
+        let now = self.tracks.get(&target).map(|track| track.part(&changed));
+        match std::mem::replace(&mut edit.track, now) {
             Some(track) => self.tracks.entry(target).or_default().put_back(track, &changed),
             None => _ = self.tracks.remove(&target),
         }
-        inverses(self).push(Edit { target, track: before, changed: changed.clone() });
         self.announce(target, changed.clone());
-        self.count_edits();
-        (target, changed)
+        Some((target, changed))
     }
 
     /// Changes a target, which may be new, so that it can be undone; returns the positions that this changes, or `None`
@@ -231,7 +233,7 @@ impl ViewState {
         change: impl FnOnce(&mut Track) -> Option<Range<usize>>,
     ) -> Option<Range<usize>> {
         let before = self.tracks.get(&target).cloned();
-        let changed = change(self.tracks.entry(target).or_default())?;
+        let changed = change(self.tracks.entry(target).or_insert_with(|| Track::new(target)))?;
         // A target that was not there is undone with all that is found of it.
         let whole = if before.is_some() { changed.clone() } else { 0..usize::MAX };
         self.remember(target, before, whole);
@@ -240,12 +242,12 @@ impl ViewState {
     }
 
     fn remember(&mut self, target: u32, before: Option<Track>, changed: Range<usize>) {
+        self.edits.truncate(self.status.undo);
         self.edits.push(Edit { target, track: before.map(|track| track.part(&changed)), changed });
         if self.edits.len() > MAX_EDITS {
             self.edits.remove(0);
         }
-        self.undone.clear();
-        self.count_edits();
+        (self.status.undo, self.status.redo) = (self.edits.len(), 0);
     }
 
     /// Removes a target.
@@ -267,9 +269,16 @@ impl ViewState {
         is_wanted
     }
 
+    /// The frames between given boxes that are still to be filled in this way.
+    pub fn gaps(&self, reach: Reach) -> impl Iterator<Item = Missing> {
+        let missing = self.tracks.values().flat_map(|track| track.missing(usize::MAX));
+        missing.filter(move |missing| missing.to.is_some() && missing.from.reach == reach)
+    }
+
     /// Fills the frames between two given boxes, if they are still there. That belongs to the change that asked for it.
-    pub fn fill(&mut self, target: u32, from: &Given, to: &Given, records: Vec<FrameRecord>) {
-        if self.tracks.get_mut(&target).is_some_and(|track| track.fill(from, to, records)) {
+    pub fn fill(&mut self, missing: &Missing, records: Vec<FrameRecord>) {
+        let Missing { target, from, to: Some(to), .. } = *missing else { return };
+        if self.tracks.get_mut(&target).is_some_and(|track| track.fill(missing, records)) {
             self.announce(target, from.frame + 1..to.frame);
         }
     }
@@ -283,7 +292,7 @@ impl ViewState {
 
     /// Shows a picture; an unreadable one does not change the size.
     pub fn show(&mut self, picture: Arc<Picture>) {
-        self.size = picture.size().or(self.size);
+        self.size = picture.size.or(self.size);
         self.picture = Some(picture);
     }
 
@@ -299,7 +308,7 @@ impl ViewState {
         let changes: Vec<_> = self.changes[known..until].iter().filter_map(|change| self.change_json(change)).collect();
         let picture = self.picture.clone().filter(|picture| picture.id != wants.picture);
         let map = wants.map.and_then(|target| self.map(target));
-        let targets: Vec<_> = self.tracks.iter().map(|(id, track)| target_json(*id, track)).collect();
+        let targets: Vec<_> = self.tracks.values().map(target_json).collect();
         let text = serde_json::json!({
             "serial": self.serial,
             "changes_until": until,
@@ -309,10 +318,7 @@ impl ViewState {
             "size": self.size,
             "targets": targets,
             "changes": changes,
-            "map": map.map(|map| serde_json::json!({
-                "target": wants.map, "size": map.size, "origin": map.origin, "step": map.step,
-                "angle": map.angle, "range": map.range,
-            })),
+            "map": map,
         });
         News { text, picture, levels: map.map(|map| map.levels.clone()).unwrap_or_default() }
     }
@@ -337,17 +343,15 @@ impl ViewState {
 
 /// A target for a page: its id, its words, and its marks: `[position, whether a box was given, reach, occluded, the last
 /// frame of its path or null]`.
-fn target_json(id: u32, track: &Track) -> serde_json::Value {
-    let mark = |given: Given| (given.frame, given.bbox.is_some(), given.reach, given.occluded, given.until);
-    let marks: Vec<_> = track.given().map(mark).collect();
+fn target_json(track: &Track) -> serde_json::Value {
+    let mark = |given: &Given| (given.frame, given.bbox.is_some(), given.reach, given.occluded, given.until);
+    let TargetRecord { id, name, class, attributes, given } = track.target();
+    let marks: Vec<_> = given.iter().map(mark).collect();
     let mut target = serde_json::json!({ "id": id, "marks": marks });
-    if !track.attributes.is_empty() {
-        target["attributes"] = serde_json::json!(track.attributes);
-    }
-    for (field, word) in [("name", &track.name), ("class", &track.class)] {
-        if let Some(word) = word {
-            target[field] = word.as_str().into();
-        }
+    name.into_iter().for_each(|name| target["name"] = name.into());
+    class.into_iter().for_each(|class| target["class"] = class.into());
+    if !attributes.is_empty() {
+        target["attributes"] = serde_json::json!(attributes);
     }
     target
 }
@@ -387,16 +391,9 @@ impl SharedState {
 
     /// The news for a page. Waits for a change, at most for `timeout`.
     pub fn news(&self, wants: &Wants, timeout: Duration) -> News {
-        let until = Instant::now() + timeout;
-        let mut state = lock(&self.state);
-        while state.serial == wants.after {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-        state.news(wants)
+        let state = lock(&self.state);
+        let waited = self.changed.wait_timeout_while(state, timeout, |state| state.serial == wants.after);
+        waited.unwrap_or_else(PoisonError::into_inner).0.news(wants)
     }
 }
 
@@ -404,8 +401,9 @@ impl SharedState {
 const MAX_MAP_BYTES: usize = 32 << 20;
 
 /// A response map with 256 levels.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Map {
+    pub target: u32,
     /// Rows and columns.
     pub size: (usize, usize),
     /// The target's centre `(x, y)` on the image that the first element stands for.
@@ -417,12 +415,13 @@ pub struct Map {
     /// The lowest and the highest value.
     pub range: (f32, f32),
     /// Row by row: 0 for the lowest value and for NaN, 255 for the highest.
+    #[serde(skip)]
     pub levels: Vec<u8>,
 }
 
 impl Map {
     /// The levels of a response.
-    pub fn of(response: &ResponseMap<'_>) -> Self {
+    pub fn of(target: u32, response: &ResponseMap<'_>) -> Self {
         let map = response.centered();
         let (low, high) = crate::export::range(map.view());
         // In f64, as the range of an f32 map may be larger than an f32. NaN becomes level 0.
@@ -430,7 +429,7 @@ impl Map {
         let level = |value: &f32| ((f64::from(*value) - f64::from(low)) * unit).round() as u8;
         let levels = map.iter().map(level).collect();
         let &ResponseMap { step, angle, .. } = response;
-        Self { size: map.dim(), origin: response.origin(), step, angle, range: (low, high), levels }
+        Self { target, size: map.dim(), origin: response.origin(), step, angle, range: (low, high), levels }
     }
 }
 
@@ -465,7 +464,8 @@ pub struct Picture {
     /// Unique for each picture.
     pub id: u64,
     pub position: usize,
-    size: Option<(usize, usize)>,
+    /// Width and height of the frame itself; `None` of one that could not be read.
+    pub size: Option<(usize, usize)>,
     /// `None` once it is encoded ahead.
     item: Option<Arc<Item>>,
     jpeg: OnceLock<Vec<u8>>,
@@ -490,11 +490,6 @@ impl Picture {
     pub fn encoded(&self) -> Option<Self> {
         let jpeg = self.jpeg.get().filter(|jpeg| !jpeg.is_empty())?.clone();
         Some(Self { item: None, jpeg: jpeg.into(), ..*self })
-    }
-
-    /// Width and height of the frame itself; `None` of one that could not be read.
-    pub fn size(&self) -> Option<(usize, usize)> {
-        self.size
     }
 
     /// The frame as JPEG, at most [`MAX_SIDE`] wide and high; empty of one that could not be read.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::state::{Status, Wants};
 use super::*;
-use crate::export::FrameRecord;
+use crate::export::{Form, FrameRecord, Layout, SourceRecord, TargetRecord};
 use crate::frame::Channels;
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span, Stream};
 use crate::run::{Reach, Session, Step};
@@ -110,27 +110,21 @@ fn seat_of(source: Scenery, kept: usize) -> Seat {
 fn seat_with(stop: CancelToken, source: Scenery, kept: usize, given: &[(u32, usize, BBox)]) -> Seat {
     let source = Arc::new(source);
     let span = source.info().span(None, None).unwrap();
-    let setup = Setup {
-        cache: FrameCache::new(source, span, params().channels().into(), kept),
-        path: "scenery".into(),
-        preset: "paper".into(),
-        params: params(),
-        named: false,
-        session: None,
-        targets: given.iter().map(|&(id, frame, bbox)| TargetRecord::new(id, frame, bbox)).collect(),
-        frames: Vec::new(),
-        position: None,
-        work: None,
-        clips: Vec::new(),
-        clip: None,
-        said: String::new(),
-        pick: false,
-        stop,
-    };
+    let info = source.info().clone();
+    let targets = given.iter().map(|&(id, frame, bbox)| TargetRecord::new(id, frame, bbox)).collect();
+    let cache = FrameCache::new(source, span, params().channels().into(), kept);
+    let document = Document { targets, ..blank(&info, span) };
+    let mut setup = Setup::new(cache, document, params(), &stop);
+    setup.status.preset = "paper".into();
     let address = Address { host: "127.0.0.1".into(), port: 0, token: None };
     let seat = Seat { view: View::open(setup, &address).unwrap(), scene: scene() };
     seat.command(Command::Speed { times: None });
     seat
+}
+
+/// A run without targets.
+fn blank(info: &Info, span: Span) -> Document {
+    Document::blank(SourceRecord::new("scenery".into(), info, span), serde_json::Value::Null)
 }
 
 fn truth(scene: &Scene, position: usize) -> BBox {
@@ -377,7 +371,7 @@ fn steps_back_show_pictures_and_boxes_are_drawn_in_frames() {
     let begun = Instant::now();
     (2..28).rev().for_each(|position| seat.step(-1, position));
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
-    assert_eq!(seat.view.shared.look(|state| state.picture.as_ref().unwrap().size()), Some((96, 72)));
+    assert_eq!(seat.view.shared.look(|state| state.picture.as_ref().unwrap().size), Some((96, 72)));
     seat.step(10, 12);
     seat.command(add(None, None, seat.truth(12)));
     seat.play_to_the_end();
@@ -491,12 +485,15 @@ fn a_view_that_ends_ends_its_connections() {
     };
     let line = |stream: &TcpStream| BufReader::new(stream).lines().next().unwrap().unwrap();
     let pause = r#"{"do":"pause"}"#;
-    assert_eq!(line(&ask(format!("POST /command?run=1&token={}", view.token), pause)), "HTTP/1.1 409 ");
-    let idle = ask(format!("POST /command?run={run}&token={}", view.token), pause);
+    assert_eq!(
+        line(&ask(format!("POST /command?run=1&token={}", view.address.token.as_ref().unwrap()), pause)),
+        "HTTP/1.1 409 "
+    );
+    let idle = ask(format!("POST /command?run={run}&token={}", view.address.token.as_ref().unwrap()), pause);
     assert_eq!(line(&idle), "HTTP/1.1 200 ");
     let wants = Wants { after: u64::MAX, ..Wants::default() };
     let serial = &view.shared.news(&wants, Duration::ZERO).text["serial"];
-    let waiting = ask(format!("GET /news?after={serial}&token={}", view.token), "");
+    let waiting = ask(format!("GET /news?after={serial}&token={}", view.address.token.as_ref().unwrap()), "");
     // The page asks before the view ends.
     std::thread::sleep(Duration::from_millis(100));
     let begun = Instant::now();
@@ -515,12 +512,10 @@ fn status(seat: &Seat) -> Status {
 /// The JSON document of all records so far.
 fn document(seat: &Seat) -> serde_json::Value {
     let span = Span { first: 1, last: None };
-    let source = SourceRecord::new("scenery".into(), &Info::default(), span);
-    let (frames, stop, parameters) = (Arc::new(Scenery::folder()), CancelToken::default(), serde_json::Value::Null);
-    let results = Results { source, frames, stop, parameters, named: false };
-    let (form, tolerance) = (crate::export::Form::Json, 1.0);
-    let wanted = results::Wanted { form, file: "labels.json", tolerance, turned: false, pictures: false, target: None };
-    serde_json::from_slice(&results.export(&seat.view.shared, &wanted).unwrap()).unwrap()
+    let (shared, frames) = (Arc::clone(&seat.view.shared), Arc::new(Scenery::folder()));
+    let results = Results { shared, blank: blank(&Info::default(), span), frames, stop: CancelToken::default() };
+    let layout = Layout::of(&results.blank.source);
+    serde_json::from_slice(&results.export((Form::Json, "labels.json"), &layout, false, None).unwrap()).unwrap()
 }
 
 #[test]

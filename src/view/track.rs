@@ -33,6 +33,7 @@ impl Mark {
 /// afresh, so the pieces are independent. A box of one frame only is a pin on the path of its piece.
 #[derive(Clone, Debug, Default)]
 pub struct Track {
+    pub id: u32,
     pub name: Option<String>,
     pub class: Option<String>,
     pub attributes: Attributes,
@@ -43,6 +44,7 @@ pub struct Track {
 /// The missing part of a piece.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Missing {
+    pub target: u32,
     /// The first position without a record of the piece.
     pub at: usize,
     /// The box that begins it.
@@ -52,12 +54,17 @@ pub struct Missing {
 }
 
 impl Track {
+    /// A target without a box.
+    pub fn new(id: u32) -> Self {
+        Self { id, ..Self::default() }
+    }
+
     /// A target of a session.
     pub fn restored(target: TargetRecord, records: impl Iterator<Item = FrameRecord>) -> Self {
-        let TargetRecord { name, class, attributes, given, .. } = target;
+        let TargetRecord { id, name, class, attributes, given } = target;
         let found = records.map(|record| (record.index, Arc::new(record))).collect();
         let mark = |given: Given| (given.frame, Mark { given, followed: given.frame, before: None });
-        let mut track = Self { name, class, attributes, found, marks: given.into_iter().map(mark).collect() };
+        let mut track = Self { id, name, class, attributes, found, marks: given.into_iter().map(mark).collect() };
         if let Some(mut first) = track.marks.first_entry().filter(|first| first.get().is_pin()) {
             first.get_mut().given.reach = Reach::FromHere;
         }
@@ -74,25 +81,19 @@ impl Track {
     /// A copy with the records of some positions only.
     pub fn part(&self, range: &Range<usize>) -> Self {
         let found = self.found.range(range.clone()).map(|(&at, record)| (at, Arc::clone(record))).collect();
-        Self { found, ..self.bare() }
+        Self { found, ..self.clone() }
     }
 
     /// Replaces all but the records outside of `range` by those of `part`.
     pub fn put_back(&mut self, part: Self, range: &Range<usize>) {
-        self.found.retain(|at, _| !range.contains(at));
-        self.found.extend(part.found.iter().map(|(&at, record)| (at, Arc::clone(record))));
-        *self = Self { found: std::mem::take(&mut self.found), ..part };
-    }
-
-    fn bare(&self) -> Self {
-        let Self { name, class, attributes, marks, .. } = self.clone();
-        Self { name, class, attributes, marks, found: BTreeMap::new() }
+        let others = std::mem::take(&mut self.found).into_iter().filter(|(at, _)| !range.contains(at));
+        *self = Self { found: others.chain(part.found).collect(), ..part };
     }
 
     /// The target as documents have it.
-    pub fn target(&self, id: u32) -> TargetRecord {
-        let Self { name, class, attributes, .. } = self.bare();
-        TargetRecord { id, name, class, attributes, given: self.given().collect() }
+    pub fn target(&self) -> TargetRecord {
+        let (name, class, attributes) = (self.name.clone(), self.class.clone(), self.attributes.clone());
+        TargetRecord { id: self.id, name, class, attributes, given: self.given().collect() }
     }
 
     /// All given boxes and ends.
@@ -104,11 +105,6 @@ impl Track {
             };
             Given { until: others.then(|| mark.followed - 1), ..mark.given }
         })
-    }
-
-    /// The given box or the end in a frame.
-    pub fn given_at(&self, position: usize) -> Option<&Given> {
-        self.marks.get(&position).map(|mark| &mark.given)
     }
 
     /// The record of a frame.
@@ -138,7 +134,7 @@ impl Track {
             let end = self.next_piece(from.frame);
             let to = self.marks.get(&end).map(|end| end.given).filter(|to| to.bbox.is_some());
             let to = to.filter(|_| matches!(from.reach, Reach::BothSides | Reach::Interpolated));
-            (at < end && at <= last).then_some(Missing { at, from, to })
+            (at < end && at <= last).then_some(Missing { target: self.id, at, from, to })
         })
     }
 
@@ -160,15 +156,14 @@ impl Track {
         true
     }
 
-    /// Fills the frames between two given boxes; returns whether both are still there.
-    pub fn fill(&mut self, from: &Given, to: &Given, records: Vec<FrameRecord>) -> bool {
-        let is_there = |given: &Given| self.given_at(given.frame) == Some(given);
-        if !is_there(from) || !is_there(to) || self.next_piece(from.frame) != to.frame {
-            return false;
+    /// Fills the frames between two given boxes, if they are still missing; returns whether they were.
+    pub fn fill(&mut self, missing: &Missing, records: Vec<FrameRecord>) -> bool {
+        let is_missing = self.missing(usize::MAX).any(|known| known == *missing);
+        if let Some(to) = missing.to.filter(|_| is_missing) {
+            records.into_iter().for_each(|record| self.put(record));
+            self.follow(missing.from.frame, to.frame);
         }
-        records.into_iter().for_each(|record| self.put(record));
-        self.follow(from.frame, to.frame);
-        true
+        is_missing
     }
 
     /// Puts in a record, unless a person gave another box there. A person's mark of the target goes before its state.
@@ -294,11 +289,11 @@ impl Track {
         Some(position..end)
     }
 
-    /// The position at which the piece before the mark at `position` goes on without the mark, and its start; `None` if
-    /// the target had ended.
-    pub fn resumes(&self, position: usize) -> Option<(usize, usize)> {
-        let start = self.piece(position.checked_sub(1)?)?;
-        self.marks[&start].given.bbox.map(|_| (self.marks[&start].followed, start))
+    /// What the piece before the mark at `position` misses without it; `None` if the target had ended.
+    pub fn resumes(&self, position: usize) -> Option<Missing> {
+        self.marks.get(&position)?;
+        let Mark { given, followed, .. } = self.marks[&self.piece(position.checked_sub(1)?)?];
+        given.bbox.map(|_| Missing { target: self.id, at: followed, from: given, to: None })
     }
 
     /// The start of the piece at a position.

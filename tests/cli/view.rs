@@ -312,6 +312,19 @@ fn clients_that_do_not_read_or_go_away_harm_nobody() {
 }
 
 #[test]
+fn a_page_that_waits_for_news_is_answered_in_the_end() {
+    let place = place(2);
+    let served = serve(&place, "");
+    let (begun, mut serial) = (Instant::now(), served.stands_at(1)["serial"].clone());
+    // Without news that takes as long as a request may take to come.
+    while begun.elapsed() < Duration::from_secs(9) {
+        let answer = served.get(&format!("/news?after={serial}"));
+        assert_eq!(answer.status, 200);
+        serial = parts(&answer).0["serial"].clone();
+    }
+}
+
+#[test]
 fn silent_strangers_lock_nobody_out() {
     let place = place(2);
     let served = serve(&place, "");

@@ -21,6 +21,8 @@ const SIZE: (usize, usize) = (260, 200);
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Call {
     Look(Pose),
+    /// For a lost target.
+    LookLost(Pose),
     LookAt(Pose),
     Learn(Pose, Update),
     Snapshot(Pose),
@@ -97,8 +99,8 @@ fn evidence(peak: f32) -> Evidence {
 }
 
 impl Localizer for Scripted {
-    fn locate(&mut self, _: &Frame<'_>, at: Pose, _: Extent) -> Located {
-        self.note(Call::Look(at));
+    fn locate(&mut self, _: &Frame<'_>, at: Pose, extent: Extent) -> Located {
+        self.note(if extent == Extent::Lost { Call::LookLost(at) } else { Call::Look(at) });
         let seen = self.seen && self.blank != Some(at);
         let (found, probability) = match self.looks.pop_front() {
             Some((corner, probability)) => (Pose::of(target_at(corner)), Some(probability)),
@@ -168,6 +170,7 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
         first_center: bbox.center(),
         turn: 0,
         pose: Pose::of(bbox),
+        guess: None,
         sure_center: bbox.center(),
         localizer: search.boxed_clone(),
         guard: guard.map(|params| Guard::new(&params, &first.frame(), bbox).unwrap()),
@@ -359,6 +362,13 @@ fn the_box_of_a_lost_target_goes_where_it_may_be() {
     let estimate = engine.update(&picture(START).frame());
     assert_eq!((estimate.bbox, estimate.state), (target_at(NEARBY), State::Lost));
     assert_eq!((estimate.evidence.peak, estimate.evidence.confidence), (0.5, Some(0.4)));
+    let search = Scripted { guess, ..Scripted::sure(START, 0.1) };
+    engine.localizer = search.boxed_clone();
+    assert_eq!(engine.update(&picture(START).frame()).bbox, target_at(NEARBY));
+    assert_eq!(calls(&search), [Call::LookLost(Pose::of(target_at(START)))], "the search stays where it was lost");
+    engine.localizer = Scripted::sure(START, 0.9).boxed_clone();
+    let found = engine.update(&picture(START).frame());
+    assert_eq!((found.bbox, found.state), (target_at(START), State::Recovered));
 }
 
 /// The best accepted place is taken, in any order of the scan.
@@ -414,21 +424,6 @@ fn a_round_elsewhere_sees_each_area_once() {
     let here = Pose::of(target_at(START));
     let areas = [(right, top), (left, bottom), (right, bottom), (left, top)].map(|center| Call::Look(here.at(center)));
     assert_eq!(calls(&search), [&[Call::Look(here), Call::Restore], &areas[..]].concat());
-}
-
-/// The localizer restarts at the place of the second frame, and where it is sent back or stays.
-#[test]
-fn a_localizer_is_told_where_it_starts_anew() {
-    let [here, there] = [START, NEARBY].map(|corner| Pose::of(target_at(corner)));
-    for (second, moves) in [(0.95, [there, there]), (0.3, [there, here])] {
-        let finds = (f64::NEG_INFINITY, 2);
-        let looks = [(START, 0.1), (NEARBY, 0.95), (START, 0.1), (NEARBY, second)].into();
-        let search = Scripted { finds, looks, ..Scripted::at(START) };
-        let mut engine = with_states(&search, impatient(1), None);
-        (0..2).for_each(|_| _ = engine.update(&picture(START).frame()));
-        let moved = calls(&search).into_iter().filter(|call| matches!(call, Call::Restart(_)));
-        assert!(moved.eq(moves.map(Call::Restart)), "{second}");
-    }
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use ndarray::array;
 
+use std::time::Instant;
+
 use super::*;
 use crate::error::{Error, Result};
 use crate::frame::{Channels, FrameBuf, PixelFormat};
@@ -84,7 +86,7 @@ fn a_page_drops_the_records_of_a_removed_target_before_its_id_is_reused() {
 #[test]
 fn an_outdated_response_is_not_shown() {
     let (size, origin, step, range) = ((1, 1), (0.0, 0.0), (1.0, 1.0), (0.0, 1.0));
-    let map = |level| Some(Map { size, origin, step, angle: 0.0, range, levels: vec![level] });
+    let map = |level| Some(Map { target: 1, size, origin, step, angle: 0.0, range, levels: vec![level] });
     let shared = SharedState::default();
     shared.change(|state| {
         state.status.position = 2;
@@ -163,7 +165,7 @@ fn record(index: usize, x: f64) -> FrameRecord {
 
 /// A track from 3 to 9, given at 3.
 fn track() -> Track {
-    let mut track = Track::default();
+    let mut track = Track::new(1);
     track.give(Given::new(3, Some(bbox(3.0))), record(3, 3.0));
     (4..10).for_each(|index| _ = track.take(record(index, index as f64)));
     track
@@ -173,11 +175,12 @@ fn track() -> Track {
 fn a_piece_resumes_behind_its_last_record() {
     let mut track = track();
     track.give(Given::new(7, Some(bbox(7.5))), record(7, 7.5));
-    assert_eq!(track.resumes(7), Some((7, 3)));
+    let resumes = |track: &Track, at| track.resumes(at).map(|missing| (missing.at, missing.from.frame));
+    assert_eq!(resumes(&track, 7), Some((7, 3)));
     track.end(12);
-    assert_eq!(track.resumes(12), Some((8, 7)));
-    assert_eq!(track.resumes(14), None);
-    assert_eq!((track.resumes(3), track.resumes(0)), (None, None));
+    assert_eq!(resumes(&track, 12), Some((8, 7)));
+    assert_eq!(resumes(&track, 14), None);
+    assert_eq!((resumes(&track, 3), resumes(&track, 0)), (None, None));
 }
 
 #[test]
@@ -194,7 +197,7 @@ fn a_box_before_the_first_one_begins_earlier() {
 fn the_lowest_value_is_0_and_the_highest_255() {
     let of = |values: ndarray::Array2<f32>| {
         let (center, step) = ((100.0, 50.0), (4.0, 8.0));
-        Map::of(&ResponseMap { values: values.view(), layout: ResponseLayout::Centered, center, step, angle: 0.0 })
+        Map::of(1, &ResponseMap { values: values.view(), layout: ResponseLayout::Centered, center, step, angle: 0.0 })
     };
     let map = of(array![[-1.0, 0.0, 1.0], [f32::NAN, 0.5, 1.0]]);
     assert_eq!((map.size, map.range), ((2, 3), (-1.0, 1.0)));
@@ -207,7 +210,7 @@ fn the_lowest_value_is_0_and_the_highest_255() {
 #[test]
 fn maps_have_a_bound() {
     let (size, origin, step, range) = ((1024, 1024), (0.0, 0.0), (1.0, 1.0), (0.0, 1.0));
-    let map = |level| Some(Map { size, origin, step, angle: 0.0, range, levels: vec![level; 1 << 20] });
+    let map = |level| Some(Map { target: 1, size, origin, step, angle: 0.0, range, levels: vec![level; 1 << 20] });
     let mut maps = Maps::default();
     for position in 1..=40 {
         maps.put(position, 1, map(0));
@@ -222,7 +225,7 @@ fn maps_have_a_bound() {
 fn decoded(width: usize, height: usize, format: PixelFormat) -> FrameBuf {
     let frame = FrameBuf::new(vec![90; width * height * format.bytes()], width, height, format).unwrap();
     let picture = Picture::new(Arc::new(item_of(1, Ok(frame))));
-    assert_eq!(picture.size(), Some((width, height)));
+    assert_eq!(picture.size, Some((width, height)));
     decode_bytes(picture.jpeg(), "sent", Channels::Luma).unwrap()
 }
 
@@ -242,9 +245,9 @@ fn a_frame_is_sent_at_its_own_size_unless_it_is_large() {
 fn every_change_can_be_undone() {
     let mut state = ViewState::default();
     let seen = |state: &ViewState| {
-        let tracks = state.tracks.iter();
+        let tracks = state.tracks.values();
         let mut all: Vec<_> =
-            tracks.map(|(id, track)| (track.target(*id), track.records().cloned().collect::<Vec<_>>())).collect();
+            tracks.map(|track| (track.target(), track.records().cloned().collect::<Vec<_>>())).collect();
         all.sort_by_key(|(target, _)| target.id);
         all
     };

@@ -103,6 +103,7 @@ fn a_session_is_saved_opened_again_and_continued_by_the_command_line() {
             _ => assert_eq!(page, plain, "{path}"),
         }
     }
+    assert!(served.get("/export?form=json").json()["position"].is_null(), "only a session says where it was left");
     let zip = served.get("/export?form=yolo");
     assert!(zip.status == 200 && zip.body.starts_with(b"PK\x03\x04"));
     // What is taken back is followed again, and saved.
