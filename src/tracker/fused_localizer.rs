@@ -528,14 +528,14 @@ mod tests {
         let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
         for (cosine, lost) in [(0.8, false), (0.45, true)] {
             let mut search = expert_with_similarity(&view, 0.85);
-            improbable(&mut search, &view, 30);
+            improbable(&mut search, &view, 10);
             search.network.given = expert_with_similarity(&view, cosine).network.given;
             let found = search.locate(&view, search.last, Extent::Place);
             let is_denied = found.probability == Some(0.0);
             assert_eq!(is_denied, lost, "elsewhere it must be like the given, too: {:?}", found.probability);
-            let is_lost = improbable(&mut search, &view, 60);
+            let is_lost = improbable(&mut search, &view, 35);
             assert!(!is_lost[..5].contains(&true), "{cosine}: {is_lost:?}");
-            assert!(is_lost[40..].iter().all(|&now| now == lost), "{cosine}: {is_lost:?}");
+            assert!(is_lost[30..].iter().all(|&now| now == lost), "{cosine}: {is_lost:?}");
         }
     }
 
@@ -544,7 +544,8 @@ mod tests {
         let pixels = frame((80.0, 90.0), None);
         let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
         let mut search = expert_with_similarity(&view, 0.5);
-        assert!(!improbable(&mut search, &view, 60).contains(&true));
+        improbable(&mut search, &view, 30);
+        assert!(search.mean_likeness > UNLIKE, "{}: {:?}", search.mean_likeness, search.usual);
         let found = search.locate(&view, search.last, Extent::Place);
         assert!(found.probability > Some(search.params.filter.confidence.redetected_from), "{:?}", found.probability);
     }
@@ -569,26 +570,21 @@ mod tests {
         }
     }
 
-    /// The target is where the network follows on, and no longer where the filter waits.
+    /// The box goes with the network, which is not sure enough to find the target, and the filter waits.
     #[test]
-    fn a_lost_target_is_found_again_by_the_network() {
-        let (first, empty) = (frame((80.0, 90.0), None), frame((500.0, 90.0), None));
-        let [first, empty] = [&first, &empty].map(|pixels| Frame::rgb(pixels, SIZE.0, SIZE.1).unwrap());
-        for cosine in [1.0, -0.5] {
-            let mut search = expert_with_similarity(&first, cosine);
-            let elsewhere = search.last.at((220.0, 170.0));
-            let looks = [(); MIN_DISAGREEMENT].map(|()| search.locate(&first, elsewhere, Extent::Lost));
-            let found_from = search.params.filter.confidence.found_from;
-            for (i, look) in looks.iter().enumerate() {
-                let is_found = cosine > 0.0 && i + 1 == MIN_DISAGREEMENT;
-                assert_eq!(look.probability >= Some(found_from), is_found, "{cosine}, {i}: {look:?}");
-                let shown = if is_found { look.pose } else { look.guess.unwrap().0 };
-                let there = shown.bbox(search.size).overlap(&BBox::new(80.0, 90.0, 48.0, 48.0)) > 0.4;
-                assert!(there || cosine < 0.0, "{i}: {shown:?}");
-            }
-            let stayed = search.locate(&empty, elsewhere, Extent::Lost);
-            assert!((stayed.pose.center.0 - 220.0).abs() < 60.0 || cosine > 0.0, "the filter waits: {:?}", stayed.pose);
+    fn the_network_follows_on_when_the_target_is_lost() {
+        let pixels = frame((80.0, 90.0), None);
+        let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
+        let mut search = expert_with_similarity(&view, 1.0);
+        let lost_at = search.last.at((220.0, 170.0));
+        for _ in 0..2 * MIN_DISAGREEMENT {
+            let look = search.locate(&view, lost_at, Extent::Lost);
+            let (guess, evidence) = look.guess.unwrap();
+            assert!(guess.bbox(search.size).overlap(&BBox::new(80.0, 90.0, 48.0, 48.0)) > 0.5, "{guess:?}");
+            assert!(evidence.confidence < Some(0.6) && look.probability < Some(0.1), "{look:?}");
         }
+        search.restart(lost_at);
+        assert_eq!(search.network_at, lost_at);
     }
 
     /// The network denies nothing here, and follows something else.
