@@ -312,7 +312,7 @@ impl Localizer for FusedLocalizer {
     fn locate(&mut self, frame: &Frame<'_>, at: Pose, extent: Extent) -> Located {
         match extent {
             Extent::Lost => return self.locate_lost(frame, at),
-            // A place elsewhere in the frame, or a second look at such a place.
+            // A place elsewhere in the frame, or a second look at it.
             Extent::Pose if !self.is_lost => {}
             _ => return self.filter_unless_denied(frame, at, extent, LIKE.1),
         }
