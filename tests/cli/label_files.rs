@@ -219,7 +219,7 @@ fn lists_of_trackers_and_people() {
     let moved: Vec<_> = (0..=3).map(|frame| (frame + 1, car(frame))).collect();
     table.folder("frames from 0, by a flag", "file.txt --labels-base 0", Boxes(vec![(1, moved)]));
     table.text("beyond the last frame", &mot(1, 18..=23, full("0.5")), Refused("frame 23"));
-    table.video("beyond the last frame of a video", "file.txt", Right::Refused("last one is"));
+    table.video("beyond the last frame of a video", "file.txt", Right::Refused("frame 23"));
     table.text("a frame of 2^64", "18446744073709551615,1,3,4,5,6,1,-1,-1,-1\n", Refused("frame"));
     table.text("a box beyond all bounds", "1,1,1e308,4,5,6,1,-1,-1,-1\n", Refused("million"));
     table.text("a wide box", "1,1,3,4,2e6,6,1,-1,-1,-1\n", Refused("million"));
