@@ -157,7 +157,7 @@ def test_labels_know_the_pictures_of_a_source(demo, tmp_path):
         "keyframe='1' occluded='1' xtl='1' ytl='2' xbr='31' ybr='42'/></track></annotations>"
     )
     assert [row["state"] for row in read_boxes(tmp_path / "other.xml").rows] == ["occluded"]
-    with pytest.raises(FormatError, match="a clip of 7 frames"):
+    with pytest.raises(FormatError, match="7 frames"):
         read_boxes(tmp_path / "other.xml", source=demo)
     shape = {"frame": 2, "time": 0.08, "x": 10, "y": 20, "width": 30, "height": 40}
     value = {"framesCount": 20, "duration": 0.8, "sequence": [shape]}
