@@ -152,8 +152,9 @@ impl Document {
         let unclear =
             || Error::parameter("path", to.display(), format!("its ending names no format: give {}", names()));
         let exporter = form.boxes(&Destination::replaced(to), &Layout::of(&self.source)).ok_or_else(unclear)??;
-        let frames = self.frames.iter().cloned().map(FrameRecord::rounded).collect();
-        Self { frames, completed: self.error.is_none(), position: None, ..self.clone() }.write(exporter)
+        let mut document = Self { completed: self.error.is_none(), position: None, ..self.clone() };
+        document.frames = document.frames.into_iter().map(FrameRecord::rounded).collect();
+        document.write(exporter)
     }
 
     /// Writes the boxes and their summary.

@@ -302,8 +302,9 @@ impl Engine {
             Place::Stay => {}
             Place::Restart => self.localizer.restart(self.pose),
             Place::Guess => {
-                self.guess = located.guess.map(|(pose, _)| pose);
-                located.evidence = located.guess.map_or(located.evidence, |(_, evidence)| evidence);
+                if let Some((pose, evidence)) = located.guess {
+                    (self.guess, located.evidence) = (Some(pose), evidence);
+                }
             }
         }
     }

@@ -43,7 +43,8 @@ const UNLIKE: f64 = 0.58;
 const HIDDEN: f64 = 0.25;
 /// Likeness from which the filter's place may show a lost target: where it was lost, and elsewhere in the frame.
 const LIKE: (f64, f64) = (0.5, 0.7);
-/// Probability from which the network's place may show a lost target, for `MIN_DISAGREEMENT` frames in a row.
+/// Probability of the filter above which a frame may be sure, and of the network from which its place may show a lost
+/// target, for `MIN_DISAGREEMENT` frames in a row.
 const PROBABLE: f64 = 0.5;
 /// Score of the network from which the box of a lost target goes with it.
 const GUESSED: f64 = 0.9;
@@ -152,10 +153,9 @@ impl FusedLocalizer {
         (found.evidence.network, found.evidence.agreement) = self.last_answer.unzip();
         if self.waited == 0 {
             self.last_similarity = self.last_answer.and_then(|_| self.network.similarity(found.pose));
-            if let Some((similarity, (score, agreement))) = self.last_similarity.map(f64::from).zip(self.last_answer) {
+            if let Some(similarity) = self.last_similarity.map(f64::from) {
                 self.mean_likeness += LIKENESS_RATE * (self.usual.likeness(similarity) - self.mean_likeness);
-                let agreed = score > AGREED.0 && agreement > AGREED.1;
-                if agreed && sure > 0.5 && self.mean_likeness >= UNLIKE {
+                if self.agreed() && sure > PROBABLE && self.mean_likeness >= UNLIKE {
                     self.usual.learn(similarity, self.similarity_beside(found.pose));
                 }
             }
@@ -234,9 +234,13 @@ impl FusedLocalizer {
 
     /// Whether the network is asked in this frame, in which the filter is right with a probability of `sure`.
     fn asks_network(&self, sure: f64) -> bool {
-        let agreed = self.last_answer.is_some_and(|(score, overlap)| score > AGREED.0 && overlap > AGREED.1);
-        let unsure = sure < SURE && (!agreed || self.waited > 1);
+        let unsure = sure < SURE && (!self.agreed() || self.waited > 1);
         self.waited >= self.params.every || unsure || self.disagreement_frames > 0
+    }
+
+    /// Whether the network was sure and near the filter when it answered last.
+    fn agreed(&self) -> bool {
+        self.last_answer.is_some_and(|(score, overlap)| score > AGREED.0 && overlap > AGREED.1)
     }
 
     /// Looks for a lost target with the filter at `at`, where it was lost, and with the network where that follows on.
@@ -244,7 +248,7 @@ impl FusedLocalizer {
         if !self.is_lost {
             (self.is_lost, self.disagreement_frames, self.preference, self.last) = (true, 0, 0.0, at);
         }
-        let mut near = self.filter_unless_denied(frame, at, Extent::Lost, LIKE.0);
+        let mut near = self.filter_unless_denied(frame, at, Extent::Lost);
         let found_from = self.params.filter.confidence.found_from;
         let answer = self.network.find(frame, self.network_at);
         (self.waited, self.last_answer) = (0, None);
@@ -280,11 +284,16 @@ impl FusedLocalizer {
         Located { pose: network, probability: Some(alone.max(found_from)), evidence, seen: true, ..near }
     }
 
-    /// The filter's place of a lost target, not probable where it is probable to the filter alone and less like the target
-    /// than `like`.
-    fn filter_unless_denied(&mut self, frame: &Frame<'_>, at: Pose, extent: Extent, like: f64) -> Located {
+    /// The filter's place of a lost target. A place that is probable to the filter alone, but not like the target, is not
+    /// probable.
+    fn filter_unless_denied(&mut self, frame: &Frame<'_>, at: Pose, extent: Extent) -> Located {
+        let confidence = self.params.filter.confidence;
+        let (probable, like) = match extent {
+            Extent::Lost => (confidence.found_from, LIKE.0),
+            _ => (confidence.redetected_from, LIKE.1),
+        };
         let mut found = self.filter.locate(frame, Pose { aspect: 1.0, ..at }, extent);
-        if probability(&found) >= self.params.filter.confidence.found_from {
+        if probability(&found) >= probable {
             let similarity = self.similarity_at(frame, self.joint(found.pose));
             if similarity.is_some_and(|similarity| self.usual.likeness(similarity) <= like) {
                 found.probability = Some(0.0);
@@ -314,7 +323,7 @@ impl Localizer for FusedLocalizer {
             Extent::Lost => return self.locate_lost(frame, at),
             // A place elsewhere in the frame, or a second look at it.
             Extent::Pose if !self.is_lost => {}
-            _ => return self.filter_unless_denied(frame, at, extent, LIKE.1),
+            _ => return self.filter_unless_denied(frame, at, extent),
         }
         if at != self.last {
             self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
