@@ -248,9 +248,10 @@ impl FusedLocalizer {
         if !self.is_lost {
             (self.is_lost, self.disagreement_frames, self.preference, self.last) = (true, 0, 0.0, at);
         }
+        // First, so that the likeness of the filter's place is of this frame too.
+        let answer = self.network.find(frame, self.network_at);
         let mut near = self.filter_unless_denied(frame, at, Extent::Lost);
         let found_from = self.params.filter.confidence.found_from;
-        let answer = self.network.find(frame, self.network_at);
         (self.waited, self.last_answer) = (0, None);
         self.filter_at = near.pose;
         near.pose = self.joint(near.pose);
