@@ -325,7 +325,7 @@ def compared(args, clips, every, late, noise):
             tracks = ours(args, clips[clip], found, late, settings)
         else:
             tracks = PEERS[name](clips[clip].count, found, late, *settings)
-        return scores(clips[clip].truths, tracks)
+        return scores(clips[clip].truths, tracks, args.first)
 
     jobs = [(name, settings, key) for name in names for settings in choices[name] for key in given]
     with ThreadPoolExecutor(args.jobs) as pool:
@@ -355,6 +355,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--preset", default="fast")
     parser.add_argument("--set", action="append", default=[], dest="settings")
+    parser.add_argument("--first", type=int, default=1, help="frame from which the scores count")
     parser.add_argument("--fixed", action="store_true")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--each", action="store_true", help="also a row for each clip")

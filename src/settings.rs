@@ -9,6 +9,16 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 
+/// Reads TOML; the reason why not is one line that names the line of the text.
+#[cfg(any(feature = "cli", feature = "neural"))]
+pub fn read_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
+        let place = line.map_or(String::new(), |line| format!("line {line}: "));
+        place + &error.message().replace('\n', ", ")
+    })
+}
+
 /// The values that a number may have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {

@@ -19,8 +19,8 @@ pub fn unquoted(cell: &str) -> String {
 /// Characters of a message that are shown.
 const MAX_SHOWN: usize = 2000;
 
-/// A message as it is shown on a terminal or a page: names and cells of files in it may have control characters, which
-/// are escaped, and any length, whose middle is left out. Lines stay lines.
+/// A message as it is shown on a terminal or a page, in one line: names and cells of files in it may have control
+/// characters, which are escaped, and any length, whose middle is left out.
 pub fn shown(message: &str) -> String {
     let start = message.char_indices().nth(MAX_SHOWN / 2).map_or(message.len(), |(at, _)| at);
     let end = message.char_indices().rev().nth(MAX_SHOWN / 2 - 1).map_or(0, |(at, _)| at);
@@ -30,10 +30,10 @@ pub fn shown(message: &str) -> String {
     }
 }
 
-/// A text whose control characters except line ends, and characters that turn the direction of reading, are escaped.
+/// A text whose control characters, line ends too, and characters that turn the direction of reading, are escaped.
 pub fn escaped(text: &str) -> String {
     let is_safe = |c: char| !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let each = |c: char| if is_safe(c) || c == '\n' { c.to_string() } else { c.escape_default().to_string() };
+    let each = |c: char| if is_safe(c) { c.to_string() } else { c.escape_default().to_string() };
     text.chars().map(each).collect()
 }
 
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_message_moves_no_cursor_and_keeps_its_ends() {
-        assert_eq!(shown("a\u{1b}[2Jb\r\u{202e}\nc é"), "a\\u{1b}[2Jb\\r\\u{202e}\nc é");
+        assert_eq!(shown("a\u{1b}[2Jb\r\u{202e}\nc é"), "a\\u{1b}[2Jb\\r\\u{202e}\\nc é");
         let long = shown(&format!("line 3: `{}` is no number", "9".repeat(10_000_000)));
         assert!(long.len() < 2100 && long.starts_with("line 3: `99") && long.ends_with("9` is no number"), "{long}");
         let whole = "x".repeat(MAX_SHOWN);

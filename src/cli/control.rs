@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::Failure;
 use crate::bbox::BBox;
 use crate::cancel::{CancelToken, spawn};
-use crate::export::TargetRecord;
+use crate::export::{Run, TargetRecord};
 use crate::media::{Item, is_pipe};
 use crate::run::{Command, MAX_TARGETS, Reach, Request, Session, word};
 use crate::tracker::{Tracker, check_start, too_small};
@@ -118,9 +118,9 @@ impl Control {
         Self { lines, tracker, later: Vec::new(), answers: Vec::new(), tries: 0 }
     }
 
-    /// Applies the commands that have come to the frame `item`, which the targets are about to see. `targets` are all
+    /// Applies the commands that have come to the frame `item`, which the targets are about to see, and to the
     /// targets of the run.
-    pub fn apply(&mut self, session: &mut Session<Tracker>, item: &Item, targets: &mut Vec<TargetRecord>) {
+    pub fn apply(&mut self, session: &mut Session<Tracker>, item: &Item, run: &mut Run) {
         // A box needs pixels: commands wait for a frame that can be read.
         if item.frame.is_err() {
             return;
@@ -143,7 +143,7 @@ impl Control {
                         Err(reason) => Err(reason),
                     }
                 }
-                Ok(command) => self.carry_out(session, item, targets, command).map(|id| vec![Some(id)]),
+                Ok(command) => self.carry_out(session, item, run, command).map(|id| vec![Some(id)]),
                 Err(reason) => Err(reason.clone()),
             };
             self.answers.push(Answer::new(line, &request, item.position, done));
@@ -157,7 +157,7 @@ impl Control {
                     false => find(session, target).and_then(|id| self.learn(session, id, item, bbox)),
                 };
                 if done.is_ok()
-                    && let Some(record) = targets.iter_mut().find(|record| record.id == target)
+                    && let Some(record) = run.targets.iter_mut().find(|record| record.id == target)
                 {
                     record.give(item.position, bbox);
                     given = true;
@@ -172,7 +172,7 @@ impl Control {
         &mut self,
         session: &mut Session<Tracker>,
         item: &Item,
-        targets: &mut Vec<TargetRecord>,
+        run: &mut Run,
         command: &Command,
     ) -> Result<usize, String> {
         match command {
@@ -183,18 +183,18 @@ impl Control {
                     return Err(format!("there are {alive} targets, of at most {MAX_TARGETS}: end one first"));
                 }
                 let id = id.or(u32::try_from(session.next_id()).ok()).ok_or("there is no higher id: give one")?;
-                if targets.iter().any(|target| target.id == id) || find(session, id).is_ok() {
+                if run.is_used(id) || find(session, id).is_ok() {
                     return Err(format!("there is or was a target {id} already"));
                 }
                 self.learn(session, id as usize, item, *bbox)?;
                 let record = TargetRecord::new(id, item.position, *bbox);
-                targets.push(TargetRecord { name: word(name.clone()), class: word(class.clone()), ..record });
+                run.targets.push(TargetRecord { name: word(name.clone()), class: word(class.clone()), ..record });
                 Ok(id as usize)
             }
             Command::End { target, position: None } => {
                 let id = find(session, *target)?;
                 session.drop_target(id);
-                if let Some(record) = targets.iter_mut().find(|record| record.id == *target) {
+                if let Some(record) = run.targets.iter_mut().find(|record| record.id == *target) {
                     record.end(item.position);
                 }
                 Ok(id)
@@ -302,11 +302,13 @@ fn read_lines(mut input: impl BufRead, lines: &SyncSender<Line>, quit: &CancelTo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::export::SourceRecord;
     use crate::frame::{FrameBuf, PixelFormat};
+    use crate::media::{Info, Span};
     use crate::tracker::Params;
 
     /// Refusals of these commands, before a frame that is uniform on the right.
-    fn refused(session: &mut Session<Tracker>, targets: &mut Vec<TargetRecord>, commands: &[String]) -> Vec<String> {
+    fn refused(session: &mut Session<Tracker>, run: &mut Run, commands: &[String]) -> Vec<String> {
         let pixels = (0..160 * 80).map(|i| if i % 160 < 80 { (i * 7919 % 251) as u8 } else { 128 }).collect();
         let frame = FrameBuf::new(pixels, 160, 80, PixelFormat::Gray8).unwrap();
         let item = Item::numbered(1, None, Ok((frame, None)), 0.0);
@@ -315,7 +317,7 @@ mod tests {
             sender.send((number, Request::parse(command.as_bytes()))).unwrap();
         }
         let mut control = Control::of(lines, Tracker::new(Params::preset("paper").unwrap()).unwrap());
-        control.apply(session, &item, targets);
+        control.apply(session, &item, run);
         session.feed(1, item.frame.as_ref().unwrap()).unwrap();
         control.apply_later(session, &item);
         warnings(&control.answers())
@@ -323,7 +325,8 @@ mod tests {
 
     #[test]
     fn a_command_that_cannot_be_carried_out_leaves_the_others() {
-        let (mut session, mut targets) = (Session::default(), Vec::new());
+        let source = SourceRecord::new("clip".into(), &Info::default(), Span::default());
+        let (mut session, mut run) = (Session::default(), Run::new(source, Value::Null, Vec::new(), true));
         let add = |id: &str, x: usize| format!("{{\"do\":\"add\"{id},\"bbox\":[{x},20,16,16]}}");
         let give = |id: usize, x: usize| format!("{{\"target\":{id},\"box\":[{x},20,16,16]}}");
         let commands = [
@@ -337,7 +340,7 @@ mod tests {
             give(8, 130),
             r#"{"do":"end","target":9}"#.into(),
         ];
-        let told = refused(&mut session, &mut targets, &commands).join("\n");
+        let told = refused(&mut session, &mut run, &commands).join("\n");
         for (line, reason) in [(2, "a target 7 already"), (4, "uniform"), (8, "uniform"), (9, "no target 9")] {
             assert!(
                 told.lines().any(|told| told.starts_with(&format!("command {line}: ")) && told.contains(reason)),
@@ -346,16 +349,16 @@ mod tests {
         }
         assert_eq!(told.lines().count(), 4);
         let boxes = |target: &TargetRecord| (target.id, target.boxes().next().unwrap().1.x);
-        assert_eq!(targets.iter().map(boxes).collect::<Vec<_>>(), [(7, 40.0), (8, 50.0)]);
-        let tiny = refused(&mut session, &mut targets, &[r#"{"do":"add","bbox":[30,30,1,1]}"#.into()]);
+        assert_eq!(run.targets.iter().map(boxes).collect::<Vec<_>>(), [(7, 40.0), (8, 50.0)]);
+        let tiny = refused(&mut session, &mut run, &[r#"{"do":"add","bbox":[30,30,1,1]}"#.into()]);
         assert!(tiny.len() == 1 && tiny[0].starts_with("command 1: the box is 1x1 pixels"), "{tiny:?}");
-        assert_eq!(targets.len(), 3, "it is followed all the same");
+        assert_eq!(run.targets.len(), 3, "it is followed all the same");
         let more: Vec<_> = (0..MAX_TARGETS).map(|_| add("", 20)).collect();
-        let told = refused(&mut session, &mut targets, &more);
+        let told = refused(&mut session, &mut run, &more);
         assert!(told.len() == 3 && told[0].contains("100 targets"), "{told:?}");
         // Trying a box takes time.
         let wrong: Vec<_> = (0..200).map(|_| give(7, 130)).collect();
-        let told = refused(&mut session, &mut targets, &wrong).join("\n");
+        let told = refused(&mut session, &mut run, &wrong).join("\n");
         assert!(told.contains("command 200: ") && told.contains("195 more"), "{told}");
     }
 

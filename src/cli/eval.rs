@@ -20,6 +20,7 @@ use crate::eval::{
 };
 use crate::media::annotation::Base;
 use crate::pipe;
+use crate::settings::read_toml;
 use crate::text::shown;
 
 /// Compare trackers on a benchmark's sequences: scores, plots and a report
@@ -101,7 +102,7 @@ fn named_trackers(args: &EvalArgs) -> Result<Vec<Preset>, Failure> {
     if let Some(file) = &args.trackers {
         let wrong = |error: String| Failure::usage(format!("--trackers {}: {error}", file.display()));
         let text = pipe::read_text(file).map_err(|error| wrong(error.to_string()))?;
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.to_string()))?;
+        let table: toml::Table = read_toml(&text).map_err(wrong)?;
         if table.is_empty() {
             return Err(wrong(
                 "there is no tracker in it; a line is wide = \"fast,search.background.padding=4\"".into(),

@@ -18,7 +18,7 @@ use super::source::no_frame;
 use super::track::TrackArgs;
 use crate::cancel::CancelToken;
 use crate::error::Error;
-use crate::export::{Exports, Given, Journal, LostSpan, Run, SourceRecord, StateCounts, Summary, TargetRecord};
+use crate::export::{Exports, Given, Journal, KEPT, LostSpan, Run, SourceRecord, StateCounts, Summary, TargetRecord};
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span};
 use crate::run::{Cause, DetectionParams, Halt, Passes, Record, Session, Smoothing, Step, Watch, at_once};
 use crate::text::shown;
@@ -288,7 +288,7 @@ impl Writer<'_, '_> {
     /// Records the targets that detections have begun and ended.
     fn note_targets(&mut self, session: &mut Session<Tracker>, position: usize) {
         let ended = session.take_ended();
-        let targets = self.journal.targets();
+        let targets = &mut self.journal.run().targets;
         for outcome in session.outcomes() {
             let id = u32::try_from(outcome.target).unwrap_or(u32::MAX);
             if !targets.iter().rev().any(|target| target.id == id) {
@@ -312,7 +312,7 @@ impl Watch<Tracker> for Writer<'_, '_> {
         let written = match &mut self.smoothing {
             Some(Smoothing::AtOnce(filters)) => self.journal.add(&step.with(&at_once(filters, step.outcomes))),
             // Nothing waits before the first target is known.
-            Some(Smoothing::Late(late)) if !self.journal.targets().is_empty() => {
+            Some(Smoothing::Late(late)) if !self.journal.run().targets.is_empty() => {
                 late.add(step);
                 self.write_late(false)
             }
@@ -325,7 +325,7 @@ impl Watch<Tracker> for Writer<'_, '_> {
 
     fn before(&mut self, session: &mut Session<Tracker>, item: &Item) {
         if let Some(control) = &mut self.control {
-            control.apply(session, item, self.journal.targets());
+            control.apply(session, item, self.journal.run());
         }
     }
 
@@ -359,7 +359,7 @@ impl Watch<Tracker> for Writer<'_, '_> {
 
 /// The summary of a run for a person. `has_truth` says whether the first frame has a true box.
 pub fn text(info: &Info, summary: &Summary, took: Duration, has_truth: bool) -> String {
-    let mut text = format!("{}: {} frames in {:.2} s", info.name, summary.frames, took.as_secs_f64());
+    let mut text = format!("{}: {} frames in {:.2} s", shown(&info.name), summary.frames, took.as_secs_f64());
     for (what, fps) in [("tracking", summary.fps), ("decoding", summary.decode_fps)] {
         text += &fps.map_or(String::new(), |fps| format!("; {what} alone {fps:.0} frames/s"));
     }
@@ -380,12 +380,13 @@ pub fn text(info: &Info, summary: &Summary, took: Duration, has_truth: bool) -> 
     if !summary.lost.is_empty() {
         text += &format!("  lost: {}\n", spans(&summary.lost));
     }
-    for target in summary.targets.iter().take(MAX_TARGETS) {
+    for target in summary.targets.iter().take(KEPT) {
         let states = states(&target.states, target.mean_confidence);
         text += &format!("  target {}: {} frames, {states}\n", target.id, target.frames);
     }
-    if summary.targets.len() > MAX_TARGETS {
-        text += &format!("  and {} targets more (--json lists them)\n", summary.targets.len() - MAX_TARGETS);
+    let more = summary.targets.len().saturating_sub(KEPT) + summary.more_targets;
+    if more > 0 {
+        text += &format!("  and {more} targets more (--json lists them)\n");
     }
     if let Some(truth) = &summary.truth {
         text += &format!(
@@ -405,9 +406,8 @@ pub fn text(info: &Info, summary: &Summary, took: Duration, has_truth: bool) -> 
     text
 }
 
-/// Spans and targets that the summary for a person lists.
+/// Spans that the summary for a person lists.
 const MAX_SPANS: usize = 8;
-const MAX_TARGETS: usize = 20;
 
 /// When targets were lost and found.
 fn spans(lost: &[LostSpan]) -> String {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::Failure;
 use crate::run::DetectionParams;
-use crate::settings::{Field, Setting};
+use crate::settings::{Field, Setting, read_toml};
 use crate::{Params, models};
 
 /// Prefix of the paths of detection settings, and their table, the last of a file.
@@ -171,8 +171,10 @@ impl SettingsArgs {
         if let Some(file) = &self.config {
             let wrong = |error: String| Failure::usage(format!("--config {}: {error}", file.display()));
             let text = crate::pipe::read_text(file).map_err(|error| wrong(error.to_string()))?;
-            if let Some((_, table)) = text.split_once(DETECTIONS_TABLE) {
-                params = toml::from_str(table).map_err(|error| wrong(error.to_string()))?;
+            if let Some((before, table)) = text.split_once(DETECTIONS_TABLE) {
+                // A wrong line is counted from the start of the file.
+                let lines = "\n".repeat(before.matches('\n').count() + 2);
+                params = read_toml(&(lines + table)).map_err(wrong)?;
                 params.check().map_err(|error| wrong(error.to_string()))?;
             }
         }

@@ -23,7 +23,6 @@ use crate::export::TargetRecord;
 use crate::media::{Demand, Item, Latest, OpenOptions, Prefetch, Truth};
 use crate::pipe;
 use crate::run::DetectionParams;
-use crate::text::escaped;
 
 /// The largest number of threads for `--jobs`.
 pub const MAX_THREADS: u16 = 1024;
@@ -244,8 +243,8 @@ fn follow(
             text += "  see it: --overlay DIR draws the boxes on the frames; keep it: --json FILE\n";
         }
         match to_stdout {
-            true => _ = std::io::stderr().write_all(escaped(&text).as_bytes()),
-            false => pipe::stdout()?.write_all(escaped(&text).as_bytes())?,
+            true => _ = std::io::stderr().write_all(text.as_bytes()),
+            false => pipe::stdout()?.write_all(text.as_bytes())?,
         }
     }
     Ok(())

@@ -52,9 +52,29 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// The targets, which may grow and change while the session runs.
-    pub fn targets(&mut self) -> &mut Vec<TargetRecord> {
-        &mut self.run.targets
+    /// The run, whose targets may grow and change while the session runs.
+    pub fn run(&mut self) -> &mut Run {
+        &mut self.run
+    }
+
+    /// Forgets ended targets beyond the first [`KEPT`], unless an output lists them: a run without end does not grow.
+    fn forget_ended(&mut self) {
+        if self.run.targets.len() <= KEPT || self.exports.0.iter().any(|exporter| exporter.lists_ended()) {
+            return;
+        }
+        let Self { run, tally, last, .. } = self;
+        let recent = run.targets.split_off(KEPT);
+        let has_ended =
+            |target: &TargetRecord| target.given.last().is_some_and(|end| end.bbox.is_none() && end.frame <= *last);
+        for target in recent {
+            if has_ended(&target) {
+                tally.targets.remove(&target.id);
+                run.forgotten = run.forgotten.max(target.id);
+                tally.forgotten += 1;
+            } else {
+                run.targets.push(target);
+            }
+        }
     }
 
     /// Frames with targets.
@@ -67,6 +87,7 @@ impl<'a> Journal<'a> {
     /// # Errors
     /// The failure of an output; a closed pipe is one only if no output is left.
     pub fn add<F: Follower>(&mut self, step: &Step<'_, F>) -> Result<()> {
+        self.forget_ended();
         self.dropped += step.item.position.saturating_sub(self.last + 1);
         self.last = step.item.position;
         // An unreadable frame is drawn in the size of those before it.
@@ -227,6 +248,9 @@ pub struct Summary {
     /// Counts of each target, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetSummary>,
+    /// Targets that have ended and that no output lists.
+    #[serde(skip)]
+    pub more_targets: usize,
     /// Whether the run reached its last frame.
     pub completed: bool,
     /// The error that ended it earlier.
@@ -315,6 +339,9 @@ pub struct TruthSummary {
     pub mean_center_error: f64,
 }
 
+/// Targets that are always listed, in the order in which they began.
+pub const KEPT: usize = 20;
+
 /// Spans that are listed.
 const MAX_SPANS: usize = 1000;
 
@@ -332,6 +359,8 @@ pub struct Tally {
     confidence: Mean,
     /// The targets with an id, and the means of their confidence.
     targets: BTreeMap<u32, (TargetSummary, Mean)>,
+    /// Targets that have ended and are not listed.
+    forgotten: usize,
 }
 
 /// The counted facts of a target in a frame.
@@ -494,6 +523,7 @@ impl Tally {
             mean_confidence: self.confidence.value(),
             truth,
             targets: targets.iter().map(of_target).collect(),
+            more_targets: self.forgotten,
             completed: error.is_none(),
             error: error.map(String::from),
             ..self.counts.clone()
@@ -503,8 +533,11 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::export::tests::run;
+    use crate::export::tests::{Probe, run};
+    use crate::tracker::Tracker;
 
     #[test]
     fn rates_leave_missing_frames_out() {
@@ -562,5 +595,33 @@ mod tests {
             |target: &TargetSummary| (target.id, target.frames, target.states.tracking, target.mean_confidence);
         let counts: Vec<_> = summary.targets.iter().map(counts).collect();
         assert_eq!(counts, [(3, 2, 1, Some(0.75)), (8, 1, 0, None), (9, 0, 0, None)]);
+    }
+
+    #[test]
+    fn ended_targets_are_forgotten_but_by_outputs_that_list_them() {
+        let (info, (head, records)) = (Info::default(), run());
+        for lists in [false, true] {
+            let mut exports = Exports::default();
+            if lists {
+                exports.0.push(Box::new(Probe("list", Arc::default(), None)));
+            }
+            let mut journal = Journal::new(exports, &info, Run { named: true, targets: Vec::new(), ..head.clone() });
+            for id in 1..=KEPT as u32 + 9 {
+                let mut target = TargetRecord::new(id, 1, records[0].bbox);
+                if id % 3 != 0 {
+                    target.end(2);
+                }
+                journal.run().targets.push(target);
+            }
+            for position in 1..4 {
+                let item = Arc::new(Item::numbered(position, None, Err(Error::Cancelled), 0.0));
+                journal.add(&Step::<Tracker>::again(&item, &[])).unwrap();
+                let forgotten = if lists || position < 3 { 0 } else { 6 };
+                assert_eq!(journal.run().targets.len(), KEPT + 9 - forgotten, "frame {position}, {lists}");
+            }
+            assert!(journal.run().is_used(29) && !journal.run().is_used(30), "no id returns");
+            let summary = journal.finish(None).0;
+            assert_eq!((summary.targets.len(), summary.more_targets), if lists { (29, 0) } else { (23, 6) });
+        }
     }
 }

@@ -95,6 +95,10 @@ impl JsonLines {
 }
 
 impl Exporter for JsonLines {
+    fn lists_ended(&self) -> bool {
+        false
+    }
+
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
         self.begin(frame.run)?;
         if frame.records.is_empty() && frame.run.answers {

@@ -48,7 +48,7 @@ pub use self::document::Document;
 pub use self::drawing::range;
 pub use self::effects::{CropOptions, CropShape, Hidden, Veil};
 pub use self::explain::Replay;
-pub use self::journal::{Exports, Journal, LostSpan, StateCounts, Summary, Tally};
+pub use self::journal::{Exports, Journal, KEPT, LostSpan, StateCounts, Summary, Tally};
 pub use self::json::{Json, JsonLines};
 pub use self::label_studio::LabelStudio;
 pub use self::labels::{LabelOptions, Labels};
@@ -204,6 +204,11 @@ pub trait Exporter: Send {
         false
     }
 
+    /// Whether the output is made of targets that have ended, too.
+    fn lists_ended(&self) -> bool {
+        true
+    }
+
     /// Writes one frame. Frames come in order.
     ///
     /// # Errors
@@ -318,7 +323,7 @@ mod tests {
         (Run::new(source, serde_json::json!({ "padding": 1.5 }), targets, false), vec![first, second])
     }
 
-    struct Probe(&'static str, Arc<Mutex<Vec<String>>>, Option<ErrorKind>);
+    pub(super) struct Probe(pub(super) &'static str, pub(super) Arc<Mutex<Vec<String>>>, pub(super) Option<ErrorKind>);
 
     impl Exporter for Probe {
         fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {

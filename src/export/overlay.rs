@@ -130,6 +130,10 @@ impl Exporter for Overlays {
         true
     }
 
+    fn lists_ended(&self) -> bool {
+        false
+    }
+
     /// A failure to write a picture may belong to an earlier frame.
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
         let map = frame.responses.first().and_then(Option::as_ref).filter(|_| self.options.inset);

@@ -34,6 +34,9 @@ pub struct Run {
     /// Whether rows of JSON answer commands: there is one of the run, and one a frame also without targets.
     #[serde(skip)]
     pub answers: bool,
+    /// The highest id of the ended targets that are no longer among `targets`; 0 for none.
+    #[serde(skip)]
+    pub forgotten: u32,
     /// The frame that was shown when a session of the view was saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
@@ -43,7 +46,22 @@ impl Run {
     /// A run of these targets. `parameters` is a JSON object.
     pub fn new(source: SourceRecord, parameters: serde_json::Value, targets: Vec<TargetRecord>, named: bool) -> Self {
         let version = env!("CARGO_PKG_VERSION");
-        Self { schema: SCHEMA, version, source, parameters, targets, named, position: None, answers: false }
+        Self {
+            schema: SCHEMA,
+            version,
+            source,
+            parameters,
+            targets,
+            named,
+            position: None,
+            answers: false,
+            forgotten: 0,
+        }
+    }
+
+    /// Whether a target has or had this id. Ids below that of a forgotten target count as used.
+    pub fn is_used(&self, id: u32) -> bool {
+        id <= self.forgotten || self.targets.iter().any(|target| target.id == id)
     }
 
     /// The target of a record.

@@ -78,6 +78,10 @@ impl ResponseMaps {
 }
 
 impl Exporter for ResponseMaps {
+    fn lists_ended(&self) -> bool {
+        false
+    }
+
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
         for (i, record) in frame.records.iter().enumerate() {
             let row = self.map(record, frame.responses.get(i).and_then(Option::as_ref))?;

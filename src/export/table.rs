@@ -53,6 +53,10 @@ impl Table {
 }
 
 impl Exporter for Table {
+    fn lists_ended(&self) -> bool {
+        false
+    }
+
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
         let mut text = String::new();
         for record in frame.records {

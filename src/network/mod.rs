@@ -14,7 +14,7 @@ use rten_tensor::{NdTensor, NdTensorView};
 
 use crate::cancel::lock;
 use crate::error::{Error, Result};
-use crate::settings::{Setting, choice, settings};
+use crate::settings::{Setting, choice, read_toml, settings};
 use crate::simd::leveled;
 use check::{Walk, WeightShapes, check_nesting};
 
@@ -524,7 +524,7 @@ fn read_recipe(path: &Path) -> Result<Recipe> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Recipe::default()),
         text => text.map_err(|source| Error::io(path, source))?,
     };
-    let recipe: Recipe = toml::from_str(&text).map_err(|error| refuse(error.to_string()))?;
+    let recipe: Recipe = read_toml(&text).map_err(refuse)?;
     recipe.check_ranges("").map_err(|error| refuse(error.to_string()))?;
     if recipe.search < recipe.exemplar {
         return Err(refuse(format!("search = {}: must be at least exemplar, {}", recipe.search, recipe.exemplar)));

@@ -7,6 +7,8 @@ use crate::error::{Error, Result};
 use crate::frame::Channels;
 use crate::kernels::Kernel;
 use crate::machines::MachineKind;
+#[cfg(feature = "cli")]
+use crate::settings::read_toml;
 use crate::settings::{Field, Setting, text_of};
 
 /// `robust` without its most expensive parts: angles and the comparison with the given target. It learns less often and
@@ -357,8 +359,8 @@ impl Params {
     /// Also [`Error::Setting`] with the parser's message.
     #[cfg(feature = "cli")]
     pub(crate) fn read_toml(text: &str, preset: Option<&str>, default: &str) -> Result<(String, Self)> {
-        let wrong = |error: toml::de::Error| Error::setting("TOML", String::new(), error.to_string().trim_end());
-        Self::read_document(&toml::from_str(text).map_err(wrong)?, preset, default)
+        let read = read_toml(text).map_err(|reason| Error::setting("TOML", String::new(), &reason))?;
+        Self::read_document(&read, preset, default)
     }
 }
 impl FilterParams {

@@ -184,12 +184,12 @@ fn the_next_run_removes_what_a_killed_one_left() {
 #[test]
 fn names_move_no_cursor() {
     let place = place(2);
-    let odd = place.path("a\u{1b}[2Jb");
+    let odd = place.path("a\u{1b}[2Jb\nc");
     fs::rename(place.seq(), &odd).unwrap();
     let said = crate::helper::run([&odd]).assert().success();
     let outputs = [&said.get_output().stdout, &said.get_output().stderr];
     assert!(outputs.iter().all(|text| !text.contains(&0x1b)));
-    crate::helper::run([odd.join("none")]).assert().code(2).stderr(contains("\\u{1b}[2J"));
+    crate::helper::run([odd.join("none")]).assert().code(2).stderr(contains("\\u{1b}[2Jb\\nc"));
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn errors_of_settings_name_the_setting_and_write_nothing() {
         ("--set padding", "PATH=VALUE"),
         ("--config @range.toml", "search.background.padding"),
         ("--config @unknown.toml", "search.background.paddding"),
-        ("--config @syntax.toml", "syntax.toml"),
+        ("--config @syntax.toml", "syntax.toml: TOML: line 1: "),
         ("--config @none.toml", "none.toml"),
         ("--preset none", "--preset"),
         ("--detector none", "--detector"),
