@@ -2,8 +2,7 @@
 //!
 //! Where their boxes overlap, the box is their mean. Where they disagree, their verifiers (the appearance, and the
 //! similarity of the network's features) and both probabilities are weighed over some frames; the loser starts anew at the
-//! place of the other, the filter with the models of its last snapshot. A box whose similarity stays far below the usual one
-//! of this target is not probable, although both agree.
+//! place of the other, the filter with the models of its last snapshot.
 //!
 //! A lost target has two places: the filter waits where the target was lost, as it does without a network, and the network
 //! follows on. Whichever is right first is where the target is found again.
@@ -23,7 +22,7 @@ use crate::frame::Frame;
 /// Overlap from which two boxes show the same target.
 const SAME: f64 = 0.3;
 /// Share of the network's box in the joint one where the filter is sure and where it is not, times the network's
-/// probability.
+/// probability, and times how well it tells the target from its surroundings.
 const NETWORK_SHARE: (f64, f64) = (0.35, 1.15);
 /// How fast the preference follows.
 const PREFERENCE_RATE: f64 = 0.3;
@@ -36,13 +35,8 @@ const SURE: f64 = 0.9;
 /// network in the next frame.
 const AGREED: (f32, f32) = (0.9, 0.5);
 
-/// How fast the mean likeness follows, and the mean below which the target is lost, however well both agree.
-const LIKENESS_RATE: f64 = 0.1;
-const UNLIKE: f64 = 0.58;
 /// Likeness below which the box shows something else, so that it stays at its last place.
 const HIDDEN: f64 = 0.25;
-/// Likeness from which the filter's place may show a lost target: where it was lost, and elsewhere in the frame.
-const LIKE: (f64, f64) = (0.5, 0.7);
 /// Probability of the filter above which a frame may be sure, and of the network from which its place may show a lost
 /// target, for `MIN_DISAGREEMENT` frames in a row.
 const PROBABLE: f64 = 0.5;
@@ -72,11 +66,18 @@ impl UsualSimilarity {
     /// Least distance of both means that counts. A network that cannot tell a target from its surroundings finds all of
     /// them alike, and denies nothing.
     const MIN_DISTANCE: f64 = 0.5;
+    /// Distance from which the network tells the target well from its surroundings.
+    const CLEAR: f64 = 0.7;
 
     /// The likeness of a similarity: 1 for what the target usually has, 0 for its surroundings.
     fn likeness(&self, similarity: f64) -> f64 {
         let distance = (self.target - self.beside).max(Self::MIN_DISTANCE);
         (1.0 - (self.target - similarity) / distance).clamp(-0.5, 1.2)
+    }
+
+    /// How well the network tells the target from its surroundings, 0 to 1.
+    fn clearness(&self) -> f64 {
+        ((self.target - self.beside) / Self::CLEAR).clamp(0.0, 1.0)
     }
 
     /// Follows the similarities of a sure frame.
@@ -104,8 +105,6 @@ pub(super) struct FusedLocalizer {
     /// Above 0 where the evidence favours the network.
     preference: f64,
     usual: UsualSimilarity,
-    /// Running mean of the likeness.
-    mean_likeness: f64,
     /// Frames in a row without agreement; of a lost target those in which the network's place was probable.
     disagreement_frames: usize,
     /// Whether the last look was for a lost target.
@@ -138,7 +137,6 @@ impl FusedLocalizer {
             relation: [0.0, 0.0, 1.0, 1.0],
             preference: 0.0,
             usual: UsualSimilarity::PRIOR,
-            mean_likeness: 1.0,
             disagreement_frames: 0,
             is_lost: false,
             waited: 0,
@@ -153,17 +151,13 @@ impl FusedLocalizer {
         (found.evidence.network, found.evidence.agreement) = self.last_answer.unzip();
         if self.waited == 0 {
             self.last_similarity = self.last_answer.and_then(|_| self.network.similarity(found.pose));
-            if let Some(similarity) = self.last_similarity.map(f64::from) {
-                self.mean_likeness += LIKENESS_RATE * (self.usual.likeness(similarity) - self.mean_likeness);
-                if self.agreed() && sure > PROBABLE && self.mean_likeness >= UNLIKE {
-                    self.usual.learn(similarity, self.similarity_beside(found.pose));
-                }
+            if let Some(similarity) = self.last_similarity.filter(|_| self.agreed() && sure > PROBABLE) {
+                self.usual.learn(f64::from(similarity), self.similarity_beside(found.pose));
             }
         }
         found.evidence.similarity = self.last_similarity;
         if let Some((filter, (score, agreement))) = found.probability.zip(self.last_answer) {
-            let joint = by_filter_and_network(filter, score, agreement, self.last_similarity);
-            found.probability = Some(if self.mean_likeness < UNLIKE { 0.0 } else { joint });
+            found.probability = Some(by_filter_and_network(filter, score, agreement, self.last_similarity));
         }
         self.last = found.pose;
         found
@@ -195,7 +189,8 @@ impl FusedLocalizer {
     fn agree(&mut self, sure: f64, score: f64) -> Pose {
         (self.disagreement_frames, self.preference) = (0, self.preference * (1.0 - PREFERENCE_RATE));
         let (f, n) = (self.filter_at.bbox(self.size), self.network_at.bbox(self.size));
-        let share = (NETWORK_SHARE.0 + (NETWORK_SHARE.1 - NETWORK_SHARE.0) * (1.0 - sure)) * by_network(score);
+        let share = NETWORK_SHARE.0 + (NETWORK_SHARE.1 - NETWORK_SHARE.0) * (1.0 - sure);
+        let share = share * by_network(score) * self.usual.clearness();
         let mix = |a: f64, b: f64| a + (b - a) * share;
         let (fc, nc) = (f.center(), n.center());
         let (w, h) = (mix(f.w, n.w), mix(f.h, n.h));
@@ -248,9 +243,8 @@ impl FusedLocalizer {
         if !self.is_lost {
             (self.is_lost, self.disagreement_frames, self.preference, self.last) = (true, 0, 0.0, at);
         }
-        // First, so that the likeness of the filter's place is of this frame too.
         let answer = self.network.find(frame, self.network_at);
-        let mut near = self.filter_unless_denied(frame, at, Extent::Lost);
+        let mut near = self.filter.locate(frame, Pose { aspect: 1.0, ..at }, Extent::Lost);
         let found_from = self.params.filter.confidence.found_from;
         (self.waited, self.last_answer) = (0, None);
         self.filter_at = near.pose;
@@ -285,29 +279,11 @@ impl FusedLocalizer {
         Located { pose: network, probability: Some(alone.max(found_from)), evidence, seen: true, ..near }
     }
 
-    /// The filter's place of a lost target. A place that is probable to the filter alone, but not like the target, is not
-    /// probable.
-    fn filter_unless_denied(&mut self, frame: &Frame<'_>, at: Pose, extent: Extent) -> Located {
-        let confidence = self.params.filter.confidence;
-        let (probable, like) = match extent {
-            Extent::Lost => (confidence.found_from, LIKE.0),
-            _ => (confidence.redetected_from, LIKE.1),
-        };
-        let mut found = self.filter.locate(frame, Pose { aspect: 1.0, ..at }, extent);
-        if probability(&found) >= probable {
-            let similarity = self.similarity_at(frame, self.joint(found.pose));
-            if similarity.is_some_and(|similarity| self.usual.likeness(similarity) <= like) {
-                found.probability = Some(0.0);
-            }
-        }
-        found
-    }
-
     /// Both start anew at `at`.
     fn start_at(&mut self, at: Pose) {
         self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
         (self.network_at, self.last) = (at, at);
-        (self.preference, self.disagreement_frames, self.mean_likeness) = (0.0, 0, 1.0);
+        (self.preference, self.disagreement_frames) = (0.0, 0);
     }
 
     /// The joint box for the filter's, by the relation of the last frame in which both were asked.
@@ -324,7 +300,7 @@ impl Localizer for FusedLocalizer {
             Extent::Lost => return self.locate_lost(frame, at),
             // A place elsewhere in the frame, or a second look at it.
             Extent::Pose if !self.is_lost => {}
-            _ => return self.filter_unless_denied(frame, at, extent),
+            _ => return self.filter.locate(frame, Pose { aspect: 1.0, ..at }, extent),
         }
         if at != self.last {
             self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
@@ -525,47 +501,20 @@ mod tests {
         search
     }
 
-    /// Looks at the same frame so many times, and says which frames were improbable.
-    fn improbable(search: &mut FusedLocalizer, view: &Frame<'_>, frames: usize) -> Vec<bool> {
-        let lost_below = search.params.filter.confidence.lost_below;
-        let mut look = || search.locate(view, search.last, Extent::Pose).probability < Some(lost_below);
-        (0..frames).map(|_| look()).collect()
-    }
-
-    #[test]
-    fn both_that_follow_what_is_far_less_like_the_given_than_usual_lose_it() {
-        let pixels = frame((80.0, 90.0), None);
-        let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
-        for (cosine, lost) in [(0.8, false), (0.45, true)] {
-            let mut search = expert_with_similarity(&view, 0.85);
-            improbable(&mut search, &view, 10);
-            search.network.given = expert_with_similarity(&view, cosine).network.given;
-            let found = search.locate(&view, search.last, Extent::Place);
-            let is_denied = found.probability == Some(0.0);
-            assert_eq!(is_denied, lost, "elsewhere it must be like the given, too: {:?}", found.probability);
-            let is_lost = improbable(&mut search, &view, 35);
-            assert!(!is_lost[..5].contains(&true), "{cosine}: {is_lost:?}");
-            assert!(is_lost[30..].iter().all(|&now| now == lost), "{cosine}: {is_lost:?}");
+    /// Looks at the same frame so many times.
+    fn look(search: &mut FusedLocalizer, view: &Frame<'_>, frames: usize) {
+        for _ in 0..frames {
+            search.locate(view, search.last, Extent::Pose);
         }
     }
 
     #[test]
-    fn a_target_that_is_never_like_the_given_is_followed_and_found_elsewhere() {
-        let pixels = frame((80.0, 90.0), None);
-        let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
-        let mut search = expert_with_similarity(&view, 0.5);
-        improbable(&mut search, &view, 30);
-        assert!(search.mean_likeness > UNLIKE, "{}: {:?}", search.mean_likeness, search.usual);
-        let found = search.locate(&view, search.last, Extent::Place);
-        assert!(found.probability > Some(search.params.filter.confidence.redetected_from), "{:?}", found.probability);
-    }
-
-    #[test]
-    fn a_network_that_cannot_tell_a_target_from_its_surroundings_denies_little() {
+    fn a_network_that_cannot_tell_a_target_from_its_surroundings_has_little_say() {
         let mut usual = UsualSimilarity::PRIOR;
         (0..400).for_each(|_| usual.learn(0.6, Some(0.55)));
-        assert!((usual.likeness(0.6) - 1.0).abs() < 0.02 && usual.likeness(0.5) > LIKE.1, "{usual:?}");
+        assert!((usual.likeness(0.6) - 1.0).abs() < 0.02 && usual.likeness(0.5) > 0.7, "{usual:?}");
         assert!(usual.likeness(0.2) < HIDDEN, "{usual:?}");
+        assert!(usual.clearness() < 0.1 && UsualSimilarity::PRIOR.clearness() > 0.8, "it has little say, too");
     }
 
     #[test]
@@ -597,22 +546,20 @@ mod tests {
         assert_eq!(search.network_at, lost_at);
     }
 
-    /// The network denies nothing here, and follows something else.
+    /// The network follows something else, and the target does not look like the given one to it.
     #[test]
     fn a_lost_target_is_found_again_where_the_filter_waits() {
         let pixels = frame((80.0, 90.0), None);
         let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
-        for (cosine, is_found) in [(0.6, true), (0.3, false)] {
-            let mut search = expert_with_similarity(&view, 0.8);
-            improbable(&mut search, &view, 20);
-            search.network.given = expert_with_similarity(&view, cosine).network.given;
-            let at = search.last;
-            search.locate(&view, at, Extent::Lost);
-            search.network_at = at.at((250.0, 200.0));
-            let found = search.locate(&view, at, Extent::Lost);
-            assert_eq!(found.probability >= Some(search.params.filter.confidence.found_from), is_found, "{found:?}");
-            search.learn(&view, &found, Update::Usual);
-            assert_eq!((search.network_at, search.is_lost), (found.pose, false), "both go on where it was found");
-        }
+        let mut search = expert_with_similarity(&view, 0.8);
+        look(&mut search, &view, 20);
+        search.network.given = expert_with_similarity(&view, 0.3).network.given;
+        let at = search.last;
+        search.locate(&view, at, Extent::Lost);
+        search.network_at = at.at((250.0, 200.0));
+        let found = search.locate(&view, at, Extent::Lost);
+        assert!(found.probability >= Some(search.params.filter.confidence.found_from), "{found:?}");
+        search.learn(&view, &found, Update::Usual);
+        assert_eq!((search.network_at, search.is_lost), (found.pose, false), "both go on where it was found");
     }
 }

@@ -64,7 +64,8 @@ settings! {
         filter: BackgroundParams = {
             // The box may be the network's, of which the filter's own evidence says nothing.
             let filter = BackgroundParams::default();
-            let confidence = ConfidenceParams { hidden_share: 0.0, lost_below: 0.2, ..filter.confidence };
+            let confidence =
+                ConfidenceParams { tracking_from: 0.9, hidden_share: 0.0, lost_below: 0.2, ..filter.confidence };
             let identity = IdentityParams::Krr(IdentityMachineParams { denied_hold: 0.0, ..Default::default() });
             BackgroundParams { confidence, identity, ..filter }
         };
