@@ -36,8 +36,8 @@ ROWS = {
     "expert": ("`expert`", "the best boxes", "a file of 2.6 MB"),
     "paper": ("`paper`", "KCF as published, to study and compare", "nothing"),
     "NanoTrack v3": ("*NanoTrack v3*", "*a network, in ONNX Runtime*", "*a file of 2.6 MB*"),
-    "OpenCV CSRT": ("*OpenCV CSRT*", "", "*nothing*"),
-    "OpenCV KCF": ("*OpenCV KCF*", "", "*nothing*"),
+    "OpenCV CSRT": ("*OpenCV CSRT*", "*correlation filters*", "*nothing*"),
+    "OpenCV KCF": ("*OpenCV KCF*", "*a correlation filter*", "*nothing*"),
 }
 DETECTORS, GUARDS = ("krr", "svm", "klda", "kpca", "slem", "kdspe"), ("krr", "svm", "klda", "slem")
 LATENCY = [
