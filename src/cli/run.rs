@@ -18,7 +18,9 @@ use super::source::no_frame;
 use super::track::TrackArgs;
 use crate::cancel::CancelToken;
 use crate::error::Error;
-use crate::export::{Exports, Given, Journal, KEPT, LostSpan, Run, SourceRecord, StateCounts, Summary, TargetRecord};
+use crate::export::{
+    Exports, Given, Journal, LISTED_TARGETS, LostSpan, Run, SourceRecord, StateCounts, Summary, TargetRecord,
+};
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span};
 use crate::run::{Cause, DetectionParams, Halt, Passes, Record, Session, Smoothing, Step, Watch, at_once};
 use crate::text::shown;
@@ -380,11 +382,11 @@ pub fn text(info: &Info, summary: &Summary, took: Duration, has_truth: bool) -> 
     if !summary.lost.is_empty() {
         text += &format!("  lost: {}\n", spans(&summary.lost));
     }
-    for target in summary.targets.iter().take(KEPT) {
+    for target in summary.targets.iter().take(LISTED_TARGETS) {
         let states = states(&target.states, target.mean_confidence);
         text += &format!("  target {}: {} frames, {states}\n", target.id, target.frames);
     }
-    let more = summary.targets.len().saturating_sub(KEPT) + summary.more_targets;
+    let more = summary.targets.len().saturating_sub(LISTED_TARGETS) + summary.more_targets;
     if more > 0 {
         text += &format!("  and {more} targets more (--json lists them)\n");
     }

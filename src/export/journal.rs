@@ -57,13 +57,13 @@ impl<'a> Journal<'a> {
         &mut self.run
     }
 
-    /// Forgets ended targets beyond the first [`KEPT`], unless an output lists them: a run without end does not grow.
+    /// Forgets ended targets beyond the first [`LISTED_TARGETS`], unless an output lists them: a run without end does not grow.
     fn forget_ended(&mut self) {
-        if self.run.targets.len() <= KEPT || self.exports.0.iter().any(|exporter| exporter.lists_ended()) {
+        if self.run.targets.len() <= LISTED_TARGETS || self.exports.0.iter().any(|exporter| exporter.lists_ended()) {
             return;
         }
         let Self { run, tally, last, .. } = self;
-        let recent = run.targets.split_off(KEPT);
+        let recent = run.targets.split_off(LISTED_TARGETS);
         let has_ended =
             |target: &TargetRecord| target.given.last().is_some_and(|end| end.bbox.is_none() && end.frame <= *last);
         for target in recent {
@@ -340,7 +340,7 @@ pub struct TruthSummary {
 }
 
 /// Targets that are always listed, in the order in which they began.
-pub const KEPT: usize = 20;
+pub const LISTED_TARGETS: usize = 20;
 
 /// Spans that are listed.
 const MAX_SPANS: usize = 1000;
@@ -606,7 +606,7 @@ mod tests {
                 exports.0.push(Box::new(Probe("list", Arc::default(), None)));
             }
             let mut journal = Journal::new(exports, &info, Run { named: true, targets: Vec::new(), ..head.clone() });
-            for id in 1..=KEPT as u32 + 9 {
+            for id in 1..=LISTED_TARGETS as u32 + 9 {
                 let mut target = TargetRecord::new(id, 1, records[0].bbox);
                 if id % 3 != 0 {
                     target.end(2);
@@ -617,7 +617,7 @@ mod tests {
                 let item = Arc::new(Item::numbered(position, None, Err(Error::Cancelled), 0.0));
                 journal.add(&Step::<Tracker>::again(&item, &[])).unwrap();
                 let forgotten = if lists || position < 3 { 0 } else { 6 };
-                assert_eq!(journal.run().targets.len(), KEPT + 9 - forgotten, "frame {position}, {lists}");
+                assert_eq!(journal.run().targets.len(), LISTED_TARGETS + 9 - forgotten, "frame {position}, {lists}");
             }
             assert!(journal.run().is_used(29) && !journal.run().is_used(30), "no id returns");
             let summary = journal.finish(None).0;

@@ -48,7 +48,7 @@ pub use self::document::Document;
 pub use self::drawing::range;
 pub use self::effects::{CropOptions, CropShape, Hidden, Veil};
 pub use self::explain::Replay;
-pub use self::journal::{Exports, Journal, KEPT, LostSpan, StateCounts, Summary, Tally};
+pub use self::journal::{Exports, Journal, LISTED_TARGETS, LostSpan, StateCounts, Summary, Tally};
 pub use self::json::{Json, JsonLines};
 pub use self::label_studio::LabelStudio;
 pub use self::labels::{LabelOptions, Labels};
