@@ -11,5 +11,7 @@ rm -rf target/book-pages target/book
 mkdir -p target
 cp -r docs target/book-pages
 sed -i -E "s#\]\(\.\./#](${sources%/}/#g" target/book-pages/*.md
+# The pages are in the side bar.
+sed -i '/(SUMMARY.md)/d' target/book-pages/README.md
 mdbook build target/book-pages --dest-dir "$PWD/target/book"
 echo target/book/index.html
