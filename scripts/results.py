@@ -33,7 +33,7 @@ ROWS = {
     "robust": ("`robust` (default)", "any target; turns and knows when it is lost", "nothing"),
     "fast": ("`fast`", "several targets, small machines", "nothing"),
     "crowd": ("`crowd`", "dozens of small targets", "nothing"),
-    "expert": ("`expert`", "the best boxes", "a file of 2.6 MB"),
+    "expert": ("`expert`", "the best boxes, also of drones", "a file of 2.6 MB"),
     "paper": ("`paper`", "KCF as published, to study and compare", "nothing"),
     "NanoTrack v3": ("*NanoTrack v3*", "*a network, in ONNX Runtime*", "*a file of 2.6 MB*"),
     "OpenCV CSRT": ("*OpenCV CSRT*", "*correlation filters*", "*nothing*"),
