@@ -31,7 +31,7 @@ pub fn shown(message: &str) -> String {
 }
 
 /// A text whose control characters, line ends too, and characters that turn the direction of reading, are escaped.
-pub fn escaped(text: &str) -> String {
+fn escaped(text: &str) -> String {
     let is_safe = |c: char| !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let each = |c: char| if is_safe(c) { c.to_string() } else { c.escape_default().to_string() };
     text.chars().map(each).collect()

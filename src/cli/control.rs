@@ -184,7 +184,10 @@ impl Control {
                 }
                 let id = id.or(u32::try_from(session.next_id()).ok()).ok_or("there is no higher id: give one")?;
                 if run.is_used(id) || find(session, id).is_ok() {
-                    return Err(format!("there is or was a target {id} already"));
+                    return Err(match run.forgotten {
+                        last if id <= last => format!("the ids up to {last} are used up: give a higher one, or none"),
+                        _ => format!("there is or was a target {id} already"),
+                    });
                 }
                 self.learn(session, id as usize, item, *bbox)?;
                 let record = TargetRecord::new(id, item.position, *bbox);
@@ -353,6 +356,10 @@ mod tests {
         let tiny = refused(&mut session, &mut run, &[r#"{"do":"add","bbox":[30,30,1,1]}"#.into()]);
         assert!(tiny.len() == 1 && tiny[0].starts_with("command 1: the box is 1x1 pixels"), "{tiny:?}");
         assert_eq!(run.targets.len(), 3, "it is followed all the same");
+        run.forgotten = 50;
+        let told = refused(&mut session, &mut run, &[add(",\"id\":30", 20)]);
+        assert!(told.len() == 1 && told[0].contains("the ids up to 50 are used up"), "no id returns: {told:?}");
+        run.forgotten = 0;
         let more: Vec<_> = (0..MAX_TARGETS).map(|_| add("", 20)).collect();
         let told = refused(&mut session, &mut run, &more);
         assert!(told.len() == 3 && told[0].contains("100 targets"), "{told:?}");

@@ -15,9 +15,7 @@ use crate::media::Info;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Output by its ending: .json, .jsonl, .csv, .txt, a video or a folder
-    ///
-    /// .txt is OTB text, or MOT text with several targets; a video or a folder gets the overlay.
+    /// By its ending: .json, .jsonl, .csv, .txt (OTB, MOT), video or folder
     #[arg(long, short, alias = "output", value_name = "PATH")]
     out: Vec<PathBuf>,
     /// One JSON document, written when the run ends

@@ -35,9 +35,7 @@ pub struct SettingsArgs {
     #[arg(long, value_name = "NAME", value_parser = names(Params::guards().iter().copied()), hide_possible_values = true)]
     #[arg(help = format!("Kernel machine that watches the detector: {}", Params::guards().join(", ")))]
     guard: Option<String>,
-    /// Folder of backbone.onnx and head.onnx, or name of an installed model, for --preset expert and --detector siamese
-    ///
-    /// By default the newest one that `kcf-track model install` has put there.
+    /// Folder of networks, or name of an installed model [default: the newest]
     #[cfg(feature = "neural")]
     #[arg(long, hide_short_help = true, value_name = "DIR|NAME")]
     model: Option<String>,

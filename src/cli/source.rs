@@ -122,9 +122,7 @@ fn levels(text: &str) -> Result<(u16, u16), String> {
 /// A part of the frames.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct RangeArgs {
-    /// First frame (from 1) or its time, as in 80.5s or 00:01:20.5
-    ///
-    /// The default is the first frame with a given or true box, else 1.
+    /// First frame or its time, as in 0:01:20.5 [default: the first with a box, else 1]
     #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
     pub start: Option<Position>,
     /// Last frame, from 1, or its time [default: the last]

@@ -14,7 +14,7 @@ use crate::Error;
 use crate::pipe;
 use crate::settings::{Field, Setting};
 use crate::synth::{Format, Preset, Scene, SceneParams, write_sequence};
-use crate::text::escaped;
+use crate::text::shown;
 
 /// Render a labelled sequence: a toy car over textured ground, with exact truth
 ///
@@ -96,7 +96,7 @@ pub fn run(args: &SynthArgs) -> Result<(), Failure> {
     written?;
     let SceneParams { frames, width, height, .. } = scene.params();
     let files = "groundtruth_rect.txt (1-based) and scene.json";
-    let out = escaped(&args.out.to_string_lossy());
+    let out = shown(&args.out.to_string_lossy());
     writeln!(pipe::stdout()?, "{out}: {frames} frames of {width}x{height} pixels, {files}")?;
     Ok(())
 }

@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::export::{Document, SourceRecord, is_video};
 use crate::media::{Demand, Item, OpenOptions, Prefetch, Sequence, Source, Span, Truth};
 use crate::run::Command;
-use crate::text::escaped;
+use crate::text::shown;
 use crate::tracker::check_start;
 use crate::view::{self, Address, FrameCache, MAX_CACHE_BYTES, Overview, Setup, View, Work};
 
@@ -213,9 +213,9 @@ fn setup(
     let span = source::span(source.as_ref(), args.range, None, cancel)?;
     let size = info.frame_size();
     let (width, height) = size.unwrap_or_default();
-    let shown = SourceRecord { width, height, ..SourceRecord::new(given.to_string_lossy().into(), info, span) };
+    let source_record = SourceRecord { width, height, ..SourceRecord::new(given.to_string_lossy().into(), info, span) };
     let session = session_path.filter(|path| path.exists());
-    let read = session.map(|path| cancel.scope(|| read_session(args, path, &shown, &mut resolved)));
+    let read = session.map(|path| cancel.scope(|| read_session(args, path, &source_record, &mut resolved)));
     let session = read.transpose().map_err(interrupted)?;
     let wanted = cancel.scope(|| args.targets.read(info)).map_err(interrupted)?;
     resolved = args.targets.settings(args.preset.as_deref(), &args.settings, &wanted)?.unwrap_or(resolved);
@@ -230,11 +230,11 @@ fn setup(
     }
     warnings.extend(source::warnings(info, span, &wanted, &initial, args.range));
     for warning in warnings.iter().filter(|_| args.quiet == 0) {
-        let _ = writeln!(std::io::stderr(), "warning: {}", escaped(warning));
+        let _ = writeln!(std::io::stderr(), "warning: {}", shown(warning));
     }
     let demand = Demand { color: true, ..resolved.params.channels().into() };
     let mut cache = FrameCache::new(Arc::clone(&source), span, demand, MAX_CACHE_BYTES);
-    let mut document = Document::blank(shown, resolved.params.document(&resolved.preset));
+    let mut document = Document::blank(source_record, resolved.params.document(&resolved.preset));
     if let Some((session, _)) = &session {
         cache.last = cache.last.or(session.known_end());
         document.position = session.position.filter(|_| !is_anew);
@@ -273,7 +273,7 @@ fn serve(
     }
     let mut err = std::io::stderr();
     if let Some((at, count)) = place.clip.filter(|_| is_next) {
-        let _ = writeln!(err, "clip {at} of {count}: {}", escaped(&given.to_string_lossy()));
+        let _ = writeln!(err, "clip {at} of {count}: {}", shown(&given.to_string_lossy()));
     } else {
         let _ = writeln!(err, "view: {}", view.url());
         if let Some(note) = view.url_note() {

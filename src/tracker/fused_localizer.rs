@@ -179,12 +179,6 @@ impl FusedLocalizer {
         (count > 0).then(|| sum / f64::from(count))
     }
 
-    /// How like the given box the one at `pose` is to the network, wherever it lies in the frame; `None` where that cannot
-    /// be told.
-    fn similarity_at(&mut self, frame: &Frame<'_>, pose: Pose) -> Option<f64> {
-        self.network.score(&Sample { frame, pose, view: None })
-    }
-
     /// The joint box of both boxes, which overlap.
     fn agree(&mut self, sure: f64, score: f64) -> Pose {
         (self.disagreement_frames, self.preference) = (0, self.preference * (1.0 - PREFERENCE_RATE));
@@ -203,13 +197,13 @@ impl FusedLocalizer {
     fn disagree(&mut self, frame: &Frame<'_>, found: Located, sure: f64, score: f64) -> Located {
         self.disagreement_frames += 1;
         let network = self.network_at;
-        let place = Pose { aspect: 1.0, angle: self.filter_at.angle, ..network };
+        let place = Pose { angle: self.filter_at.angle, ..network.plain() };
         let there = self.filter.score_at(frame, place);
         let appearance = |evidence: &Evidence| f64::from(evidence.identity.unwrap_or(0.0)).clamp(-1.0, 1.0);
         let by_appearance = appearance(&there.evidence) - appearance(&found.evidence);
         let by_probability = by_network(score) - sure;
         let own = self.joint(self.filter_at);
-        let mut similarity = |pose| self.similarity_at(frame, pose).unwrap_or(0.0);
+        let mut similarity = |pose| self.network.score(&Sample { frame, pose, view: None }).unwrap_or(0.0);
         let by_similarity = similarity(network) - similarity(own);
         let now = (by_appearance + by_probability) / 2.0 + by_similarity;
         self.preference += PREFERENCE_RATE * (now - self.preference);
@@ -244,7 +238,7 @@ impl FusedLocalizer {
             (self.is_lost, self.disagreement_frames, self.preference, self.last) = (true, 0, 0.0, at);
         }
         let answer = self.network.find(frame, self.network_at);
-        let mut near = self.filter.locate(frame, Pose { aspect: 1.0, ..at }, Extent::Lost);
+        let mut near = self.filter.locate(frame, at.plain(), Extent::Lost);
         let found_from = self.params.filter.confidence.found_from;
         (self.waited, self.last_answer) = (0, None);
         self.filter_at = near.pose;
@@ -262,7 +256,7 @@ impl FusedLocalizer {
         }
         let alone = by_lone_network(score, likeness);
         self.disagreement_frames = if alone >= PROBABLE { self.disagreement_frames + 1 } else { 0 };
-        let there = self.filter.score_at(frame, Pose { aspect: 1.0, angle: at.angle, ..network });
+        let there = self.filter.score_at(frame, Pose { angle: at.angle, ..network.plain() });
         // The models of the filter are of another look.
         let evidence = Evidence {
             network: Some(score as f32),
@@ -281,7 +275,7 @@ impl FusedLocalizer {
 
     /// Both start anew at `at`.
     fn start_at(&mut self, at: Pose) {
-        self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
+        self.filter_at = Pose { angle: self.filter_at.angle, ..at.plain() };
         (self.network_at, self.last) = (at, at);
         (self.preference, self.disagreement_frames) = (0.0, 0);
     }
@@ -300,10 +294,10 @@ impl Localizer for FusedLocalizer {
             Extent::Lost => return self.locate_lost(frame, at),
             // A place elsewhere in the frame, or a second look at it.
             Extent::Pose if !self.is_lost => {}
-            _ => return self.filter.locate(frame, Pose { aspect: 1.0, ..at }, extent),
+            _ => return self.filter.locate(frame, at.plain(), extent),
         }
         if at != self.last {
-            self.filter_at = Pose { angle: self.filter_at.angle, aspect: 1.0, ..at };
+            self.filter_at = Pose { angle: self.filter_at.angle, ..at.plain() };
         }
         let (filter_before, network_before) = (self.filter_at, self.network_at);
         let mut found = self.filter.locate(frame, self.filter_at, Extent::Pose);
@@ -342,7 +336,7 @@ impl Localizer for FusedLocalizer {
     }
 
     fn score_at(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
-        let located = self.filter.score_at(frame, Pose { aspect: 1.0, ..at });
+        let located = self.filter.score_at(frame, at.plain());
         Located { pose: at, ..located }
     }
 
@@ -356,7 +350,7 @@ impl Localizer for FusedLocalizer {
             Update::Usual if self.disagreement_frames > 0 => Learned::Done,
             Update::Usual => self.filter.learn(frame, &Located { pose: self.filter_at, ..*located }, update),
             _ => {
-                let pose = Pose { aspect: 1.0, ..located.pose };
+                let pose = located.pose.plain();
                 self.filter.learn(frame, &Located { pose, ..*located }, update)
             }
         }
@@ -506,6 +500,16 @@ mod tests {
         for _ in 0..frames {
             search.locate(view, search.last, Extent::Pose);
         }
+    }
+
+    #[test]
+    fn a_target_that_is_never_like_the_given_is_found_elsewhere() {
+        let pixels = frame((80.0, 90.0), None);
+        let view = Frame::rgb(&pixels, SIZE.0, SIZE.1).unwrap();
+        let mut search = expert_with_similarity(&view, 0.5);
+        look(&mut search, &view, 30);
+        let found = search.locate(&view, search.last, Extent::Place);
+        assert!(found.probability > Some(search.params.filter.confidence.redetected_from), "{:?}", found.probability);
     }
 
     #[test]

@@ -44,6 +44,13 @@ impl Pose {
         Self { center, ..self }
     }
 
+    /// The pose without a change of aspect, which filters do not follow.
+    #[cfg(feature = "neural")]
+    #[must_use]
+    pub fn plain(self) -> Self {
+        Self { aspect: 1.0, ..self }
+    }
+
     /// Width and height, before it has turned, of a target whose initial ones were `first`.
     pub fn size(&self, first: (f64, f64)) -> (f64, f64) {
         (first.0 * self.scale * self.aspect, first.1 * self.scale / self.aspect)

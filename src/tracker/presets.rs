@@ -7,8 +7,6 @@ use crate::error::{Error, Result};
 use crate::frame::Channels;
 use crate::kernels::Kernel;
 use crate::machines::MachineKind;
-#[cfg(feature = "cli")]
-use crate::settings::read_toml;
 use crate::settings::{Field, Setting, text_of};
 
 /// `robust` without its most expensive parts: angles and the comparison with the given target. It learns less often and
@@ -359,7 +357,7 @@ impl Params {
     /// Also [`Error::Setting`] with the parser's message.
     #[cfg(feature = "cli")]
     pub(crate) fn read_toml(text: &str, preset: Option<&str>, default: &str) -> Result<(String, Self)> {
-        let read = read_toml(text).map_err(|reason| Error::setting("TOML", String::new(), &reason))?;
+        let read = crate::settings::read_toml(text).map_err(|reason| Error::setting("TOML", String::new(), &reason))?;
         Self::read_document(&read, preset, default)
     }
 }

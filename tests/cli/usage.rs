@@ -11,7 +11,7 @@ use crate::helper::{place, run};
 fn help_is_short() {
     run([""; 0]).assert().success().stdout(contains("Usage:"));
     for command in [None, Some("view"), Some("eval")] {
-        for (flag, most) in [("-h", 60), ("--help", 230)] {
+        for (flag, most) in [("-h", 60), ("--help", 220)] {
             let help = run(command.into_iter().chain([flag])).assert().success();
             let lines = String::from_utf8_lossy(&help.get_output().stdout).lines().count();
             assert!(lines > 10 && lines <= most, "{command:?} {flag}: {lines} lines");
