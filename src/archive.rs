@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::error::{Error, Result};
 
 /// The version of the bytes.
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 /// Bytes of a version and of a checksum.
 const HEAD: usize = 2 + 4;
 

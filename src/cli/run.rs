@@ -2,6 +2,7 @@
 //!
 //! Progress is a bar on a terminal, nothing elsewhere. All of it goes to standard error.
 
+use std::collections::VecDeque;
 use std::fmt::Write;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use crate::export::{
     Exports, Given, Journal, LISTED_TARGETS, LostSpan, Run, SourceRecord, StateCounts, Summary, TargetRecord,
 };
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span};
-use crate::run::{Cause, DetectionParams, Halt, Passes, Record, Session, Smoothing, Step, Watch, at_once};
+use crate::run::{Cause, DetectionParams, Halt, Outcome, Passes, Record, Session, Smoothing, Step, Watch, at_once};
 use crate::text::shown;
 use crate::tracker::{Evidence, Tracker, check_start};
 
@@ -89,6 +90,9 @@ impl RunConfig<'_> {
         let mut writer = Writer {
             journal,
             smoothing,
+            waiting: VecDeque::new(),
+            settled: 0,
+            delays: self.detection_params.delay > 0 && (self.detections.is_some() || self.args.commands.is_some()),
             progress,
             control,
             detections: self.detections.as_ref(),
@@ -101,7 +105,8 @@ impl RunConfig<'_> {
             Some((record, halt)) => writer.repeat(frames, record).and(halt.map_or(Ok(()), Err)),
             None => session.run(frames, &mut writer),
         };
-        let written = writer.write_late(true);
+        writer.settle(&session, None);
+        let written = writer.write_settled().and(writer.write_late(true));
         let ended =
             ended.and(written.map_err(|error| Halt { position: writer.last, path: None, cause: Cause::Watch(error) }));
         let Writer { mut journal, progress, refused, last, .. } = writer;
@@ -237,6 +242,10 @@ const MAX_SKIPPED: usize = 10;
 struct Writer<'a, 'w> {
     journal: Journal<'a>,
     smoothing: Option<Smoothing>,
+    /// The frames that wait for detections, how many of them need not wait any more, and whether any waits.
+    waiting: VecDeque<(Arc<Item>, Vec<Outcome>)>,
+    settled: usize,
+    delays: bool,
     progress: &'w mut Progress,
     control: Option<Control>,
     detections: Option<&'a Detections>,
@@ -265,6 +274,36 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
+    /// Writes a step, or hands it on to be smoothed.
+    fn write(&mut self, step: &Step<'_, Tracker>) -> Result<(), Error> {
+        match &mut self.smoothing {
+            Some(Smoothing::AtOnce(filters)) => self.journal.add(&step.with(&at_once(filters, step.outcomes))),
+            // Nothing waits before the first target is known.
+            Some(Smoothing::Late(late)) if !self.journal.run().targets.is_empty() => {
+                late.add(step);
+                self.write_late(false)
+            }
+            _ => self.journal.add(step),
+        }
+    }
+
+    /// Revises the frames that need not wait for detections any more in the frame at `now`, or at the end.
+    fn settle(&mut self, session: &Session<Tracker>, now: Option<usize>) {
+        for (item, outcomes) in self.waiting.iter_mut().skip(self.settled) {
+            if now.is_some_and(|now| !session.is_settled(item.position, now)) {
+                break;
+            }
+            session.revise(item.position, outcomes);
+            self.settled += 1;
+        }
+    }
+
+    /// Writes the frames that have waited for detections, also after an error.
+    fn write_settled(&mut self) -> Result<(), Error> {
+        let settled: Vec<_> = self.waiting.drain(..std::mem::take(&mut self.settled)).collect();
+        settled.iter().fold(Ok(()), |written, (item, outcomes)| written.and(self.write(&Step::again(item, outcomes))))
+    }
+
     /// Writes the steps that need not wait any more, also after an error: other outputs go on.
     fn write_late(&mut self, ended: bool) -> Result<(), Error> {
         let mut written = Ok(());
@@ -290,12 +329,14 @@ impl Writer<'_, '_> {
     /// Records the targets that detections have begun and ended.
     fn note_targets(&mut self, session: &mut Session<Tracker>, position: usize) {
         let ended = session.take_ended();
+        let oldest = self.waiting.get(self.settled).map_or(position, |(item, _)| item.position);
         let targets = &mut self.journal.run().targets;
         for outcome in session.outcomes() {
             let id = u32::try_from(outcome.target).unwrap_or(u32::MAX);
             if !targets.iter().rev().any(|target| target.id == id) {
                 let class = session.class(outcome.target).map(String::from);
-                targets.push(TargetRecord { class, ..TargetRecord::new(id, position, outcome.bbox) });
+                let first = session.first_since(outcome.target, oldest).unwrap_or((position, outcome.bbox));
+                targets.push(TargetRecord { class, ..TargetRecord::new(id, first.0, first.1) });
             }
         }
         for target in targets.iter_mut().filter(|target| ended.contains(&(target.id as usize))) {
@@ -311,15 +352,11 @@ impl Watch<Tracker> for Writer<'_, '_> {
         let answers = self.control.as_mut().map_or(Vec::new(), Control::answers);
         control::warnings(&answers).iter().for_each(|warning| self.progress.warn(warning));
         answers.iter().try_for_each(|answer| self.journal.note(answer))?;
-        let written = match &mut self.smoothing {
-            Some(Smoothing::AtOnce(filters)) => self.journal.add(&step.with(&at_once(filters, step.outcomes))),
-            // Nothing waits before the first target is known.
-            Some(Smoothing::Late(late)) if !self.journal.run().targets.is_empty() => {
-                late.add(step);
-                self.write_late(false)
-            }
-            _ => self.journal.add(step),
-        };
+        let written = self.write_settled();
+        if self.delays {
+            self.waiting.push_back((Arc::clone(step.item), step.outcomes.to_vec()));
+        }
+        let written = if self.delays { written } else { written.and(self.write(step)) };
         let estimate = step.outcomes.first().and_then(|outcome| outcome.estimate);
         self.progress.frame(estimate.as_ref().map(|estimate| &estimate.evidence));
         written
@@ -351,6 +388,7 @@ impl Watch<Tracker> for Writer<'_, '_> {
         }
         if self.detections.is_some() || self.control.is_some() {
             self.note_targets(session, item.position);
+            self.settle(session, Some(item.position));
         }
     }
 

@@ -150,8 +150,9 @@ fn follow(
             false => "--latest is for cameras, addresses and pipes: leave it out",
         }));
     }
-    if (args.both_sides || args.smooth && !args.latest) && args.output.shows_response() {
-        let what = "boxes of --smooth and --both-sides have no response: leave out --response and --inset";
+    let is_late = args.both_sides || args.smooth && !args.latest || detection_params.delay > 0;
+    if is_late && args.output.shows_response() {
+        let what = "boxes that wait (--smooth, --both-sides, detections.delay) have no response: leave out --response and --inset";
         return Err(Failure::usage(what));
     }
     if args.both_sides && info.live {

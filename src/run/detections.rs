@@ -15,8 +15,8 @@ use crate::frame::{Frame, FrameBuf};
 use crate::settings::{Setting, settings};
 use crate::tracker::{Estimate, State, Tracker, check_start};
 
-/// The boxes of a target in the last frames, by position.
-type Boxes = VecDeque<(usize, BBox)>;
+/// The estimates of a target in the last frames, by position.
+type Track = VecDeque<(usize, Estimate)>;
 
 /// Maximum detections of a frame.
 pub const MAX_DETECTIONS: usize = 1000;
@@ -89,6 +89,8 @@ settings! {
         double_frames: usize = 10, Within(1.0, 1000.0);
         /// Frames by which a detection may come late
         late: usize = 60, Within(0.0, 600.0);
+        /// Frames by which rows wait, so that detections that come late correct them and begin targets in them
+        delay: usize = 0, Within(0.0, 600.0);
         /// Targets at a time
         targets: usize = 100, Within(1.0, 10000.0);
     }
@@ -154,8 +156,8 @@ pub(super) struct Life {
     hits_lost: usize,
     /// The frame of the last detection.
     last_hit: usize,
-    /// Its boxes in the latest frames.
-    boxes: Boxes,
+    /// Its estimates in the latest frames, corrected by later detections.
+    track: Track,
 }
 
 impl Life {
@@ -165,7 +167,7 @@ impl Life {
     }
 
     fn at(&self, position: usize) -> Option<BBox> {
-        self.boxes.iter().rev().find(|(at, _)| *at <= position).map(|(_, bbox)| *bbox)
+        self.track.iter().rev().find(|(at, _)| *at <= position).map(|(_, estimate)| estimate.bbox)
     }
 }
 
@@ -194,9 +196,9 @@ impl<F: Follower> Session<F> {
             let Some(estimate) = target.last else { continue };
             let life = target.life.get_or_insert_with(Life::given);
             life.hits_lost *= usize::from(estimate.state == State::Lost);
-            life.boxes.push_back((position, estimate.bbox));
-            if life.boxes.len() > detector.params.late + 1 {
-                life.boxes.pop_front();
+            life.track.push_back((position, estimate));
+            if life.track.len() > detector.params.late + 1 {
+                life.track.pop_front();
             }
         }
         for id in self.doubles() {
@@ -253,6 +255,37 @@ impl<F: Follower> Session<F> {
         self.detector.as_mut().map_or(Vec::new(), |detector| std::mem::take(&mut detector.ended))
     }
 
+    /// Whether the rows of an earlier frame need not wait for later detections in the frame at `now`: the delay is over, or
+    /// memory for frames is.
+    #[cfg(feature = "cli")]
+    pub(crate) fn is_settled(&self, position: usize, now: usize) -> bool {
+        let oldest = |detector: &Detector<F>| detector.frames.front().map_or(now, |(oldest, _)| *oldest);
+        self.detector.as_ref().is_none_or(|detector| {
+            position + detector.params.delay <= now || detector.params.delay > 0 && position <= oldest(detector)
+        })
+    }
+
+    /// Corrects the outcomes of an earlier frame by what later detections have said, and adds the targets that these have
+    /// begun in it.
+    pub fn revise(&self, position: usize, outcomes: &mut Vec<Outcome>) {
+        for (&id, target) in self.targets.iter().filter(|(_, target)| target.is_shown()) {
+            let track = target.life.iter().flat_map(|life| &life.track);
+            let Some((_, estimate)) = track.clone().find(|(at, _)| *at == position) else { continue };
+            match outcomes.iter_mut().find(|outcome| outcome.target == id) {
+                Some(outcome) => (outcome.bbox, outcome.estimate) = (estimate.bbox, Some(*estimate)),
+                None => outcomes.push(Outcome::untimed(id, *estimate)),
+            }
+        }
+        outcomes.sort_by_key(|outcome| outcome.target);
+    }
+
+    /// The first frame of a target that is not before `from`, and its box there.
+    #[cfg(feature = "cli")]
+    pub(crate) fn first_since(&self, target: usize, from: usize) -> Option<(usize, BBox)> {
+        let track = &self.targets.get(&target)?.life.as_ref()?.track;
+        track.iter().find(|(at, _)| *at >= from).map(|(at, estimate)| (*at, estimate.bbox))
+    }
+
     /// The class of a target that a detection has begun.
     pub fn class(&self, target: usize) -> Option<&str> {
         self.targets.get(&target)?.life.as_ref()?.class.as_deref()
@@ -305,9 +338,9 @@ impl Session<Tracker> {
         target.last = Some(estimate);
         // Earlier boxes are corrected too: a detection of a frame in between says the same once more.
         if let Some(life) = &mut target.life {
-            let from = position.unwrap_or(life.boxes.back().map_or(0, |(newest, _)| *newest));
-            for (_, old) in life.boxes.iter_mut().filter(|(at, _)| *at >= from) {
-                *old = carried(now.bbox, *old, estimate.bbox);
+            let from = position.unwrap_or(life.track.back().map_or(0, |(newest, _)| *newest));
+            for (_, old) in life.track.iter_mut().filter(|(at, _)| *at >= from) {
+                *old = old.with_box(carried(now.bbox, old.bbox, estimate.bbox));
             }
         }
         self.show(id, estimate);
@@ -391,13 +424,13 @@ impl Session<Tracker> {
             return self.confirm(id, params);
         }
         if life.hits_lost >= params.relearn || target.follower.drift() > params.drift {
-            let (follower, estimate, boxes) = self.learned_at(at, id, detection, State::Recovered)?;
+            let (follower, estimate, track) = self.learned_at(at, id, detection, State::Recovered)?;
             let target = self.targets.get_mut(&id)?;
             (target.follower, target.last) = (follower, Some(estimate));
             if let Some(life) = &mut target.life {
                 life.hits_lost = 0;
-                life.boxes.retain(|(position, _)| *position < at);
-                life.boxes.extend(boxes);
+                life.track.retain(|(position, _)| *position < at);
+                life.track.extend(track);
             }
             self.show(id, estimate);
             return Some(id);
@@ -410,7 +443,7 @@ impl Session<Tracker> {
     /// box stays on what covered it), it takes that target's id. Returns the shown id.
     fn confirm(&mut self, id: usize, params: &DetectionParams) -> Option<usize> {
         let new = self.targets.get(&id)?.life.as_ref()?;
-        let &(birth, bbox) = new.boxes.front()?;
+        let &(birth, Estimate { bbox, .. }) = new.track.front()?;
         let near = |(&other, target): (&usize, &Target<Tracker>)| {
             let life = target.life.as_ref().filter(|life| life.confirmed && !life.given && life.last_hit < birth)?;
             let alike = life.class.as_ref().zip(new.class.as_ref()).is_none_or(|(a, b)| a == b);
@@ -458,41 +491,40 @@ impl Session<Tracker> {
             return None;
         }
         let id = self.next_id();
-        let (follower, estimate, boxes) = self.learned_at(at, id, detection, State::Tracking)?;
+        let (follower, estimate, track) = self.learned_at(at, id, detection, State::Tracking)?;
         let confirmed = params.confirm <= 1;
         let (class, evidence) = (detection.class.clone(), 1.0);
-        let life = Life { confirmed, class, evidence, hits: 1, last_hit: at, boxes, ..Life::default() };
+        let life = Life { confirmed, class, evidence, hits: 1, last_hit: at, track, ..Life::default() };
         self.put(id, follower, estimate, life);
         self.show(id, estimate);
         Some(id)
     }
 
-    /// A follower that has learned a detection in its frame and has seen all frames since, with its boxes in them.
+    /// A follower that has learned a detection in its frame and has seen all frames since, with its estimates in them.
     fn learned_at(
         &self,
         at: usize,
         turn: usize,
         detection: &Detection,
         state: State,
-    ) -> Option<(Tracker, Estimate, Boxes)> {
+    ) -> Option<(Tracker, Estimate, Track)> {
         let detector = self.detector.as_ref()?;
-        let (mut follower, mut last, mut boxes) = (detector.tracker.clone(), None, VecDeque::new());
+        let (mut follower, mut track) = (detector.tracker.clone(), Track::new());
         follower.take_turn(turn);
         for (position, frame) in detector.frames.iter().filter(|(position, _)| *position >= at) {
-            let estimate: Estimate = match last {
-                None => follower.init(frame, detection.bbox),
-                Some(_) => follower.update(frame),
+            let mut estimate = match track.is_empty() {
+                true => follower.init(frame, detection.bbox),
+                false => follower.update(frame),
             }
             .ok()?;
-            boxes.push_back((*position, estimate.bbox));
-            last = Some(estimate);
+            if track.is_empty() {
+                // Nobody has given this box.
+                (estimate.state, estimate.evidence.confidence) = (state, Some(detection.score as f32));
+            }
+            track.push_back((*position, estimate));
         }
-        let mut estimate = last?;
-        if estimate.state == State::Initial {
-            // Nobody has given this box.
-            (estimate.state, estimate.evidence.confidence) = (state, Some(detection.score as f32));
-        }
-        Some((follower, estimate, boxes))
+        let (_, estimate) = *track.back()?;
+        Some((follower, estimate, track))
     }
 
     /// Puts an estimate into the outcomes of the newest frame, if its target is shown.
@@ -500,10 +532,9 @@ impl Session<Tracker> {
         if !self.targets.get(&id).is_some_and(|target| target.is_shown()) {
             return;
         }
-        let (bbox, took) = (estimate.bbox, std::time::Duration::ZERO);
         match self.outcomes.iter_mut().find(|outcome| outcome.target == id) {
-            Some(outcome) => (outcome.bbox, outcome.estimate) = (bbox, outcome.estimate.map(|_| estimate)),
-            None => self.outcomes.push(Outcome { target: id, bbox, estimate: Some(estimate), took }),
+            Some(outcome) => (outcome.bbox, outcome.estimate) = (estimate.bbox, outcome.estimate.map(|_| estimate)),
+            None => self.outcomes.push(Outcome::untimed(id, estimate)),
         }
         self.outcomes.sort_by_key(|outcome| outcome.target);
     }

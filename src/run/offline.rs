@@ -49,13 +49,8 @@ fn parts(bbox: &BBox) -> [([f64; 2], f64); 2] {
 
 /// Moves an estimate to a centre and a size.
 fn put(estimate: &mut Estimate, center: [f64; 2], sides: [f64; 2]) {
-    let old: [f64; 2] = estimate.bbox.center().into();
-    let size = sides.map(f64::exp);
-    let scale = [size[0] / estimate.bbox.w, size[1] / estimate.bbox.h];
-    estimate.bbox = BBox::new(center[0] - size[0] / 2.0, center[1] - size[1] / 2.0, size[0], size[1]);
-    for (i, number) in estimate.polygon.iter_mut().flatten().enumerate() {
-        *number = center[i % 2] + (*number - old[i % 2]) * scale[i % 2];
-    }
+    let [w, h] = sides.map(f64::exp);
+    *estimate = estimate.with_box(BBox::new(center[0] - w / 2.0, center[1] - h / 2.0, w, h));
 }
 
 fn distance([x, y]: [f64; 2]) -> f64 {

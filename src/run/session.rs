@@ -114,6 +114,13 @@ pub struct Outcome {
     pub took: Duration,
 }
 
+impl Outcome {
+    /// The outcome of a target that no follower was timed for.
+    pub(super) fn untimed(target: usize, estimate: Estimate) -> Self {
+        Self { target, bbox: estimate.bbox, estimate: Some(estimate), took: Duration::ZERO }
+    }
+}
+
 impl<F> Default for Session<F> {
     fn default() -> Self {
         Self {

@@ -39,6 +39,18 @@ pub struct Estimate {
     pub evidence: Evidence,
 }
 
+impl Estimate {
+    /// The estimate with another box; the corners of a turned target go with it.
+    pub(crate) fn with_box(mut self, bbox: BBox) -> Self {
+        let (old, new) = ([self.bbox.x, self.bbox.y], [bbox.x, bbox.y]);
+        let scale = [bbox.w / self.bbox.w, bbox.h / self.bbox.h];
+        for (i, number) in self.polygon.iter_mut().flatten().enumerate() {
+            *number = new[i % 2] + (*number - old[i % 2]) * scale[i % 2];
+        }
+        Self { bbox, ..self }
+    }
+}
+
 /// Follows one target: by a correlation filter (the default is background-aware), by a kernel machine over real windows
 /// or by a network, alone or with a machine as guard.
 ///

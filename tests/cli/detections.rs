@@ -52,6 +52,17 @@ fn a_file_of_detections_begins_targets_that_are_followed_between_them() {
     };
     assert_eq!(place.json("b.json")["frames"][0]["index"], 5);
     assert!(last("a.json").unwrap().overlap(&last("b.json").unwrap()) > 0.8);
+    // Rows that wait have the boxes of the frames before a detection came, too.
+    place.run("--detections @late.jsonl -p fast --json @d.json --set detections.delay=4 -q").assert().success();
+    let document = place.json("d.json");
+    let records = document["frames"].as_array().unwrap();
+    assert_eq!((records.len(), &document["targets"][0]["given"][0]["frame"]), (30, &1.into()));
+    for (position, row) in (1..).zip(records) {
+        let bbox: BBox = serde_json::from_value(row["bbox"].clone()).unwrap();
+        assert!(row["index"] == position && bbox.overlap(&truth(&place, position)) > 0.6, "{position}: {row}");
+    }
+    let response = "--detections @late.jsonl -p fast --set detections.delay=4 --response @maps";
+    place.run(response).assert().code(2).stderr(contains("detections.delay"));
     // What is no detection is left out, and what is no file is an error.
     fs::write(place.path("det.txt"), "3,-1,20,20,24,32,7.5\n4,-1,nan,20,24,32,1\n99999,-1,1,1,9,9,1\n").unwrap();
     let bad = place.run("--detections @det.txt --mot @c.txt").assert().success();

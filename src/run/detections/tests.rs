@@ -81,6 +81,44 @@ fn boxes_that_come_late_are_compared_with_their_own_frame() {
 }
 
 #[test]
+fn earlier_outcomes_are_revised_by_detections_that_came_later() {
+    let mut session = session(|params| (params.noise, params.confirm) = (0.0, 1));
+    let outcomes = |session: &Session<Tracker>, position| {
+        let mut outcomes = Vec::new();
+        session.revise(position, &mut outcomes);
+        outcomes
+    };
+    let mut known = Vec::new();
+    for position in 1..=20 {
+        session.feed(position, &frame(&[path(position)])).unwrap();
+        match position {
+            9 => {
+                session.detect(3, &[detection(path(3))]).unwrap();
+                assert!(outcomes(&session, 2).is_empty(), "before the frame of the detection");
+                for earlier in 3..=9 {
+                    let [outcome] = outcomes(&session, earlier)[..] else { panic!("{earlier}") };
+                    assert_eq!((outcome.target, outcome.bbox), (1, outcome.estimate.unwrap().bbox));
+                    assert!(outcome.bbox.overlap(&at(path(earlier))) > 0.8, "{earlier}: {}", outcome.bbox);
+                }
+            }
+            14 => known = session.outcomes().to_vec(),
+            18 => {
+                let shifted = |position| (path(position).0 + 4.0, path(position).1 - 2.0);
+                session.detect(12, &[detection(shifted(12))]).unwrap();
+                let before = outcomes(&session, 11)[0].bbox;
+                assert!(before.center_error(&at(path(11))) < 1.5, "not before the frame of the detection: {before}");
+                let missed = Outcome { target: 7, ..known[0] };
+                let mut revised = vec![known[0], missed];
+                session.revise(14, &mut revised);
+                assert!(revised[0].bbox.center_error(&at(shifted(14))) < 1.5, "{}", revised[0].bbox);
+                assert_eq!(revised[1], missed, "a target that has ended stays as it was");
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
 fn a_correction_stays_and_nothing_is_learned() {
     let mut session = session(|params| params.noise = 0.0);
     let shifted = |position| at((path(position).0 + 4.0, path(position).1 - 2.0));
