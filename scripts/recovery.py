@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How soon a tracker says that its target is gone, and how soon it finds it again.
 
-    scripts/recovery.py [--seeds 20] [--binary target/release/kcf-track] [-- --preset robust ...]
+    scripts/recovery.py [--seeds 20] [--binary target/release/kcf-track] [--scene scale=0.6] [-- --preset robust ...]
 
 Renders sequences in which the target is hidden, and others in which it leaves the picture, each for 20 frames and more
 (`kcf-track synth --set occlusion=1 --set hold=20` and `--set out-of-view=true`, one of each a seed), tracks them, and
@@ -53,6 +53,7 @@ def main():
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--binary", default="target/release/kcf-track")
     parser.add_argument("--frames", type=int, default=150)
+    parser.add_argument("--scene", action="append", default=[], help="a parameter of all scenes, as scale=0.6")
     parser.add_argument("--failures", action="store_true", help="name the seeds that miss")
     parser.add_argument("flags", nargs="*", help="of the tracker, after --")
     args = parser.parse_args()
@@ -62,8 +63,9 @@ def main():
         for seed in range(args.first, args.first + args.seeds):
             with tempfile.TemporaryDirectory() as folder:
                 place = pathlib.Path(folder)
-                where = ["--out", place / "seq", "--seed", str(seed), "--frames", str(args.frames), "--set"]
-                subprocess.run([args.binary, "synth", *where, *flags], check=True, stdout=subprocess.DEVNULL)
+                where = ["--out", place / "seq", "--seed", str(seed), "--frames", str(args.frames)]
+                where += [word for scene in args.scene for word in ("--set", scene)]
+                subprocess.run([args.binary, "synth", *where, "--set", *flags], check=True, stdout=subprocess.DEVNULL)
                 table = place / "boxes.csv"
                 run = [args.binary, "--seq", place / "seq", "-q", "--csv", table, *args.flags]
                 subprocess.run(run, check=True)
