@@ -3,8 +3,8 @@
 use super::output::{Destination, Output};
 use super::record::{BOX_DIGITS, rounded};
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
-use crate::error::Result;
-use crate::media::annotation::Base;
+use crate::error::{Error, Result};
+use crate::media::annotation::{Base, MAX_ROWS};
 use crate::text::csv_line;
 use crate::tracker::State;
 
@@ -16,11 +16,15 @@ pub struct Table {
     output: Output,
     row: Row,
     has_header: bool,
+    /// Whether rows count frames, so that a frame without a record has a row of `NaN`.
+    counts: bool,
+    /// The frame of the last row; 0 before the first.
+    last: usize,
 }
 
 impl Table {
     fn create(to: &Destination, row: Row, has_header: bool) -> Result<Self> {
-        Ok(Self { output: Output::create(to)?, row, has_header })
+        Ok(Self { output: Output::create(to)?, row, has_header, counts: false, last: 0 })
     }
 
     /// CSV with a header: the fields of the JSON document's frames without `polygon`, `identity` and `captured`, the box in
@@ -33,12 +37,12 @@ impl Table {
     }
 
     /// OTB text: `x,y,w,h` per frame, the corner **1-based**, at most four decimals. A frame without a box has a row of
-    /// `NaN`.
+    /// `NaN`, also one between two records of the target: readers count rows.
     ///
     /// # Errors
     /// [`Error::Output`](crate::Error::Output) when `to` cannot be written.
     pub fn otb(to: &Destination) -> Result<Self> {
-        Self::create(to, otb_row, false)
+        Ok(Self { counts: true, ..Self::create(to, otb_row, false)? })
     }
 
     /// MOT text: `frame,id,left,top,width,height,confidence,-1,-1,-1` per target and frame, frames and corners
@@ -63,6 +67,15 @@ impl Exporter for Table {
             if std::mem::take(&mut self.has_header) {
                 text += &csv_line(&columns(record));
             }
+            let between = if self.counts && self.last > 0 { self.last + 1..record.index } else { 0..0 };
+            let gap = between.len();
+            if gap > MAX_ROWS {
+                let reason =
+                    format!("there are {gap} frames without a box before frame {}, too many rows", record.index);
+                return Err(Error::Output { path: self.output.path().into(), reason });
+            }
+            text += &"NaN,NaN,NaN,NaN\n".repeat(gap);
+            self.last = record.index;
             text += &(self.row)(record, frame.run).map_or(String::new(), |row| csv_line(&row));
         }
         if text.is_empty() {
@@ -143,6 +156,12 @@ mod tests {
             written("out", create, (&run, records), &Summary::default())
         };
         assert_eq!(text(Table::otb, &records), "11,21.5,30,40.25\n0.8766,22,30,40.25\nNaN,NaN,NaN,NaN\n");
+        // Frames after an end and before the next box.
+        let apart = [records[0].clone(), FrameRecord { index: 4, ..records[1].clone() }];
+        assert_eq!(
+            text(Table::otb, &apart),
+            "11,21.5,30,40.25\nNaN,NaN,NaN,NaN\nNaN,NaN,NaN,NaN\n0.8766,22,30,40.25\n"
+        );
         assert_eq!(
             text(Table::mot, &records),
             "1,1,11,21.5,30,40.25,1,-1,-1,-1\n2,1,0.8766,22,30,40.25,0.75,-1,-1,-1\n"
