@@ -494,28 +494,36 @@ impl<F: Follower> Session<F> {
             }
             item => item,
         };
-        let refused = match &item.frame {
-            Ok(frame) => self.feed(item.position, frame).err(),
-            Err(error) => {
-                watch.skipped(&at_frame(item.position, item.path.as_deref(), error));
-                self.outcomes.clear();
-                self.add_missing();
-                None
-            }
-        };
-        match refused {
-            Some(Cause::Frame(error)) if skips => {
-                watch.skipped(&at_frame(item.position, item.path.as_deref(), &error));
-                self.add_missing();
-            }
-            Some(cause) => return Err(Halt { position: item.position, path: item.path, cause }),
-            None => {}
+        match self.feed_item(&item, skips) {
+            Ok(None) => {}
+            Ok(Some(message)) => watch.skipped(&message),
+            Err(cause) => return Err(Halt { position: item.position, path: item.path, cause }),
         }
         watch.after(self, &item);
         let item = Arc::new(item);
         let step = Step { item: &item, outcomes: &self.outcomes, targets: Some(&self.targets) };
         let watched = watch.step(&step);
         watched.map_err(|error| Halt { position: item.position, path: item.path.clone(), cause: Cause::Watch(error) })
+    }
+
+    /// Gives an item to all targets. One that cannot be read, or one of another size if it `skips` those, leaves them as
+    /// they are; the message says why.
+    ///
+    /// # Errors
+    /// As [`Session::feed`].
+    pub(crate) fn feed_item(&mut self, item: &Item, skips: bool) -> Result<Option<String>, Cause> {
+        let skipped = |error: &Error| Some(at_frame(item.position, item.path.as_deref(), error));
+        let message = match item.frame.as_ref().map(|frame| self.feed(item.position, frame)) {
+            Ok(Ok(_)) => return Ok(None),
+            Ok(Err(Cause::Frame(error))) if skips => skipped(&error),
+            Ok(Err(cause)) => return Err(cause),
+            Err(error) => {
+                self.outcomes.clear();
+                skipped(error)
+            }
+        };
+        self.add_missing();
+        Ok(message)
     }
 
     /// Adds an outcome without an estimate for each target that has none, after an unusable frame.
