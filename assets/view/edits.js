@@ -119,7 +119,7 @@ async function selectNew(before, pointer) {
 async function pick() {
   if (done) return;
   if (!stage.draft) return panel.say("drag a box around the target first", true);
-  if (!(await ask({ do: "pick", bbox: stage.draft.bbox }))) return;
+  if (!(await ask({ do: "add", bbox: stage.draft.bbox }))) return;
   done = true;
   byId("hint").textContent = "The box is taken; this page can be closed";
   panel.say("The box is taken; this page can be closed.");

@@ -45,7 +45,7 @@ const store = {
       if (change.length === 3) {
         const [, from, until] = change;
         for (const position of target.records.keys()) {
-          if (position >= from && (until === null || position < until)) target.records.delete(position);
+          if (position >= from && position < until) target.records.delete(position);
         }
       } else {
         const [, position, bbox, state, confidence, polygon] = change;
@@ -53,12 +53,13 @@ const store = {
       }
     }
     for (const id of [...this.targets.keys()]) if (!left.has(id)) this.targets.delete(id);
-    for (const { id, marks, name, class: kind, attributes } of news.targets) {
-      const mark = ([at, given, reach, occluded, until]) => [at, { given, reach, occluded, until }];
+    for (const { id, given, name, class: kind, attributes } of news.targets) {
+      const mark = ({ frame, bbox, reach = "from-here", occluded = null, until = null }) =>
+        [frame, { given: bbox !== null, reach, occluded, until }];
       const target = this.target(id);
-      const key = JSON.stringify(marks);
+      const key = JSON.stringify(given);
       if (target.key !== key) target.revision += 1;
-      Object.assign(target, { key, marks: new Map(marks.map(mark)), name, kind, attributes: attributes ?? {} });
+      Object.assign(target, { key, marks: new Map(given.map(mark)), name, kind, attributes: attributes ?? {} });
     }
     this.status = news.status;
     if (news.size) this.size = news.size;

@@ -182,10 +182,7 @@ fn name_of(clip: &Path) -> String {
 fn overview(clip: &Path, session: Option<&Path>) -> Overview {
     let read = session.filter(|path| path.exists()).and_then(|path| Document::read(path).ok());
     let name = name_of(clip);
-    read.map_or(Overview { name: name.clone(), ..Overview::default() }, |session| {
-        let (targets, boxes, length) = (session.targets.len(), session.frames.len(), session.source.frames);
-        Overview { name, targets, boxes, length, completed: session.completed && targets > 0 }
-    })
+    read.map_or(Overview { name: name.clone(), ..Overview::default() }, |session| Overview::of(name, &session))
 }
 
 /// Copies a session whose boxes are left out; returns a warning.

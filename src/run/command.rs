@@ -177,11 +177,6 @@ pub enum Command {
         /// A multiple of the source's rate; null for as fast as possible.
         times: Option<f64>,
     },
-    /// Gives the first box that the page asks for.
-    Pick {
-        /// The box, 0-based.
-        bbox: BBox,
-    },
 }
 
 /// A command, with the word and the tag that its answer repeats.
@@ -240,7 +235,7 @@ impl Command {
     /// The box that the command gives.
     pub fn bbox(&self) -> Option<BBox> {
         match self {
-            Self::Add { bbox, .. } | Self::Give { bbox, .. } | Self::Pick { bbox } => Some(*bbox),
+            Self::Add { bbox, .. } | Self::Give { bbox, .. } => Some(*bbox),
             _ => None,
         }
     }

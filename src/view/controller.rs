@@ -13,12 +13,11 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use super::Setup;
 use super::frame_cache::{FrameCache, MAX_SKIP};
 use super::pieces::{Checkpoint, Checkpoints, Fill};
-use super::state::{Changed, Picture, SharedState, ViewState};
-use super::track::Track;
-use crate::bbox::BBox;
+use super::state::{Picture, SharedState, ViewState};
+use super::track::{Missing, Track};
 use crate::cancel::{CancelToken, Scopes};
 use crate::error::{Error, Result};
-use crate::export::Given;
+use crate::export::{Given, TargetRecord};
 use crate::media::{Item, Wait};
 use crate::run::{Attributes, Command, MAX_TARGETS, Reach, word};
 use crate::tracker::{Params, too_small};
@@ -43,6 +42,9 @@ const SPEEDS: RangeInclusive<f64> = 0.01..=64.0;
 
 /// The result of a command: a warning if something looks wrong, or the reason why it is refused.
 pub type Handled = Result<Option<String>, String>;
+
+/// The name and the class of a target.
+type Words = [Option<String>; 2];
 
 /// A message to the controller.
 pub enum Message {
@@ -247,37 +249,35 @@ impl Controller {
     /// Fills the frames between given boxes that are to be filled: at once by interpolation, on a thread from both sides.
     pub fn settle(&mut self) {
         let gaps: Vec<_> = self.shared.look(|state| state.gaps(Reach::Interpolated).collect());
-        for missing in gaps {
-            let filled = missing.interpolated(|position| self.blank(position));
-            self.shared.change(|state| state.fill(&missing, filled));
-        }
+        gaps.iter().for_each(|missing| self.interpolate(missing));
         self.fill_on();
+    }
+
+    fn interpolate(&self, missing: &Missing) {
+        let filled = missing.interpolated(|position| self.blank(position));
+        self.shared.change(|state| state.fill(missing, filled));
     }
 
     /// Takes the result of tracking from both sides, and begins with the next such frames.
     fn fill_on(&mut self) {
-        if let Some(fill) = self.fill.take_if(|fill| fill.thread.is_finished()) {
-            let missing = fill.missing;
-            match fill.result() {
-                None => {}
-                Some(Ok(found)) => self.shared.change(|state| state.fill(&missing, found)),
-                Some(Err(error)) => {
-                    // Interpolated, so that it does not begin again.
-                    let filled = missing.interpolated(|position| self.blank(position));
+        let next = || self.shared.look(|state| state.gaps(Reach::BothSides).next());
+        // Its boxes may have changed meanwhile.
+        if let Some(stale) = self.fill.take_if(|fill| next() != Some(fill.missing)) {
+            stale.cancel.cancel();
+        }
+        if let Some(Fill { missing, thread, .. }) = self.fill.take_if(|fill| fill.thread.is_finished()) {
+            match thread.join().unwrap_or(Err(Error::NotInitialized)) {
+                Ok(found) => self.shared.change(|state| state.fill(&missing, found)),
+                Err(error) => {
+                    // Otherwise it would begin again.
+                    self.interpolate(&missing);
                     let said = format!("target {} cannot be tracked from both sides: {error}", missing.target);
-                    self.shared.change(|state| {
-                        state.fill(&missing, filled);
-                        state.say(said + "; its boxes there are interpolated");
-                    });
+                    self.shared.change(|state| state.say(said + "; its boxes there are interpolated"));
                 }
             }
         }
-        let next = self.shared.look(|state| state.gaps(Reach::BothSides).next());
-        match &self.fill {
-            // Its boxes may have changed meanwhile.
-            Some(fill) if next != Some(fill.missing) => fill.cancel.cancel(),
-            Some(_) => {}
-            None => self.fill = next.and_then(|missing| Fill::start(&self.cache.source, &self.params, missing)),
+        if self.fill.is_none() {
+            self.fill = next().and_then(|missing| Fill::start(&self.cache.source, &self.params, missing));
         }
         let filling = self.fill.as_ref().and_then(|Fill { missing, .. }| Some([missing.from.frame, missing.to?.frame]));
         if self.shared.look(|state| state.status.filling != filling) {
@@ -324,10 +324,10 @@ impl Controller {
             state.status.track_ms = 0.0;
             for followed in followed {
                 match followed {
-                    Ok((checkpoint, seen)) => {
-                        state.status.track_ms += seen.record.track_ms;
-                        state.maps.put(item.position, checkpoint.target, seen.map);
-                        state.found(checkpoint.target, seen.record);
+                    Ok((checkpoint, record, map)) => {
+                        state.status.track_ms += record.track_ms;
+                        state.maps.put(item.position, checkpoint.target, map);
+                        state.found(checkpoint.target, record);
                         self.checkpoints.put(checkpoint);
                     }
                     Err(said) => refused = Err(said),
@@ -361,7 +361,7 @@ impl Controller {
             self.times.pop_front();
         }
         if let Some(before) = self.shared.look(|state| state.picture.clone()) {
-            self.cache.remember(&before, position);
+            self.cache.remember(before, position);
         }
         self.update(|state| {
             (state.status.position, state.status.fps) = (position, self.times.len() as f64);
@@ -394,32 +394,19 @@ impl Controller {
 impl Controller {
     /// Handles a command.
     pub fn handle(&mut self, command: Command) -> Handled {
-        let picks = self.shared.look(|state| state.status.pick);
-        match (picks, matches!(command, Command::Pick { .. })) {
-            (true, false) => return Err("this page only asks for the first box".into()),
-            (false, true) => return Err("this page asks for no first box: add a target".into()),
-            _ => {}
-        }
-        if let Command::Give { target, .. }
-        | Command::Occluded { target, .. }
-        | Command::End { target, .. }
-        | Command::TakeBack { target, .. }
-        | Command::Remove { target }
-        | Command::Name { target, .. } = command
-            && self.shared.look(|state| !state.tracks.contains_key(&target))
-        {
-            return Err(format!("there is no target {target}"));
+        if self.shared.look(|state| state.status.pick) && !matches!(command, Command::Add { .. }) {
+            return Err("this page only asks for the first box".into());
         }
         let (drawn, shown) = (command.bbox(), self.position());
         match command {
-            Command::Pick { bbox } => self.pick(bbox)?,
             Command::Add { id, position, bbox, name, class } => {
                 let target = self.add(id, Given::new(position.unwrap_or(shown), Some(bbox)))?;
                 // The words of a new target are undone with it.
-                let words = |track: &mut Track| (track.name, track.class) = (word(name), word(class));
+                let words = |track: &mut Track| (track.about.name, track.about.class) = (word(name), word(class));
                 self.shared.change(|state| state.tracks.get_mut(&target).map(words));
             }
             Command::Give { target, position, bbox, polygon, reach } => {
+                self.check_known(target)?;
                 self.give(target, Given { polygon, reach, ..Given::new(position.unwrap_or(shown), Some(bbox)) })?;
             }
             Command::Occluded { target, position, on } => {
@@ -433,13 +420,14 @@ impl Controller {
                 self.edit_marks(target, none, |track| track.take_back(position))?;
             }
             Command::Remove { target } => {
+                self.check_known(target)?;
                 self.shared.change(|state| state.remove(target));
                 self.checkpoints.forget(target, &(0..usize::MAX));
             }
-            Command::Name { target, name, class, attributes } => self.name(target, (name, class), attributes)?,
+            Command::Name { target, name, class, attributes } => self.name(target, [name, class], attributes)?,
             Command::Clip { by } => self.leave(by)?,
-            Command::Undo => return self.undo("undo", "Undone", ViewState::undo),
-            Command::Redo => return self.undo("redo", "Redone", ViewState::redo),
+            Command::Undo => return self.undo("undo", "Undone", false),
+            Command::Redo => return self.undo("redo", "Redone", true),
             Command::Play => self.play()?,
             Command::Pause => self.pause(),
             Command::Step { by } => self.step(by)?,
@@ -453,13 +441,9 @@ impl Controller {
         Ok(drawn.and_then(|bbox| too_small(&bbox)).map(|said| format!("the box {said}")))
     }
 
-    fn pick(&mut self, bbox: BBox) -> Result<(), String> {
-        let item = self.frame(self.position())?;
-        let given = Given::new(item.position, Some(bbox));
-        let begun = Checkpoint::new(&self.params, 1, given).and_then(|checkpoint| checkpoint.follow(&item));
-        begun.map_err(|error| error.to_string())?;
-        self.shared.change(|state| state.picked = Some(bbox));
-        Ok(())
+    fn check_known(&self, target: u32) -> Result<(), String> {
+        let is_known = self.shared.look(|state| state.tracks.contains_key(&target));
+        is_known.then_some(()).ok_or_else(|| format!("there is no target {target}"))
     }
 
     fn end(&mut self, target: u32, position: usize) -> Result<(), String> {
@@ -475,16 +459,13 @@ impl Controller {
         self.edit_marks(target, &reason, |track| track.end(position))
     }
 
-    fn name(
-        &mut self,
-        target: u32,
-        (name, class): (Option<String>, Option<String>),
-        attributes: Option<Attributes>,
-    ) -> Result<(), String> {
+    fn name(&mut self, target: u32, [name, class]: Words, attributes: Option<Attributes>) -> Result<(), String> {
+        self.check_known(target)?;
         let attributes = attributes.map(checked).transpose()?;
         let words = |track: &mut Track| {
-            (track.name, track.class) = (word(name), word(class));
-            track.attributes = attributes.unwrap_or(std::mem::take(&mut track.attributes));
+            let attributes = attributes.unwrap_or_else(|| track.about.attributes.clone());
+            track.about =
+                TargetRecord { id: target, name: word(name), class: word(class), attributes, given: Vec::new() };
             Some(0..0)
         };
         self.shared.change(|state| state.change(target, words));
@@ -500,9 +481,9 @@ impl Controller {
         Ok(())
     }
 
-    /// Undoes a change, or makes it again; `done` says so.
-    fn undo(&mut self, word: &str, done: &str, change: fn(&mut ViewState) -> Option<Changed>) -> Handled {
-        let changed = self.shared.change(change);
+    /// Undoes a change, or makes it `again`; `done` says so.
+    fn undo(&mut self, word: &str, done: &str, again: bool) -> Handled {
+        let changed = self.shared.change(|state| state.undo(again));
         let (target, gone) = changed.ok_or_else(|| format!("there is nothing to {word}"))?;
         self.checkpoints.forget(target, &gone);
         self.pause();
@@ -628,11 +609,11 @@ impl Controller {
         }
         let item = self.frame(at)?;
         let begun = Checkpoint::new(&self.params, target, given).and_then(|checkpoint| checkpoint.follow(&item));
-        let (checkpoint, seen) = begun.map_err(|error| error.to_string())?;
+        let (checkpoint, record, map) = begun.map_err(|error| error.to_string())?;
         self.last_id = self.last_id.max(target);
         self.shared.change(|state| {
-            state.change(target, |track| Some(track.give(given, seen.record)));
-            state.maps.put(at, target, seen.map);
+            state.change(target, |track| Some(track.give(given, record)));
+            state.maps.put(at, target, map);
         });
         self.checkpoints.put(checkpoint);
         self.settle();
@@ -663,6 +644,7 @@ impl Controller {
         reason: &str,
         change: impl FnOnce(&mut Track) -> Option<Range<usize>>,
     ) -> Result<(), String> {
+        self.check_known(target)?;
         let changed = self.shared.change(|state| state.change(target, change)).ok_or(reason)?;
         self.checkpoints.forget(target, &(changed.start..changed.start.saturating_add(1)));
         self.settle();

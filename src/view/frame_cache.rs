@@ -1,6 +1,5 @@
 //! Frames by position, and pictures that are made ahead.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -184,15 +183,10 @@ impl FrameCache {
     }
 
     /// Keeps the picture that was shown before `position`, so that the way back does not decode its frame again.
-    pub fn remember(&self, before: &Picture, position: usize) {
-        if !self.is_video() {
-            return;
-        }
+    pub fn remember(&self, before: Arc<Picture>, position: usize) {
         let mut known = lock(&self.pictures);
-        if let Entry::Vacant(place) = known.entry(before.position)
-            && let Some(picture) = before.encoded()
-        {
-            place.insert(Arc::new(picture));
+        if self.is_video() && before.is_encoded() {
+            known.entry(before.position).or_insert(before);
         }
         keep_near(&mut known, position);
     }
@@ -219,11 +213,7 @@ impl FrameCache {
         if let Some((range, cancel, thread)) = &self.behind
             && !thread.is_finished()
         {
-            let comes = match more {
-                0 => range.start <= position && first < range.end,
-                _ => range.contains(&(position - 1)),
-            };
-            if comes {
+            if range.start <= position && first < range.end {
                 return;
             }
             cancel.cancel();
@@ -247,8 +237,15 @@ impl FrameCache {
             // An error is that of the frame itself once it is read.
             let Ok(stream) = source.stream(span, demand, &quit) else { return };
             let size = source.info().size;
-            let made = stream.take_while(|_| !quit.is_cancelled()).map_while(|item| Picture::alone(item, size));
-            made.for_each(|picture| _ = lock(&pictures).insert(picture.position, Arc::new(picture)));
+            for item in stream.take_while(|_| !quit.is_cancelled()) {
+                let mut picture = Picture::new(Arc::new(item));
+                if picture.jpeg().is_empty() {
+                    break;
+                }
+                // The item may be a smaller picture of the frame.
+                picture.size = size.or(picture.size);
+                lock(&pictures).insert(picture.position, Arc::new(picture));
+            }
         };
         self.behind = spawn("pictures", make).ok().map(|thread| (range, cancel, thread));
     }
@@ -471,11 +468,11 @@ mod tests {
         let mut cache = cache(Numbered::video(250), 0);
         assert_eq!(level(cache.read(20, SOON).unwrap()), 20);
         for position in 1..20 {
-            let picture = Picture::new(numbered_item(position).into());
-            cache.remember(&picture, position + 1);
+            let picture = Arc::new(Picture::new(numbered_item(position).into()));
+            cache.remember(Arc::clone(&picture), position + 1);
             assert!(matches!(cache.picture(position, SOON), Wait::End), "no page has asked for it");
             picture.jpeg();
-            cache.remember(&picture, position + 1);
+            cache.remember(picture, position + 1);
             assert!(matches!(cache.picture(position, SOON), Wait::Item(_)));
         }
         cache.look_behind(20);
@@ -483,7 +480,7 @@ mod tests {
         // Pictures far away make room.
         let last = Picture::new(numbered_item(149).into());
         last.jpeg();
-        cache.remember(&last, 150);
+        cache.remember(Arc::new(last), 150);
         assert!(matches!(cache.picture(1, SOON), Wait::End));
     }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::cancel::{lock, spawn};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::text::shown;
 
 /// Maximum connections at a time. A browser keeps up to six.
@@ -42,21 +42,21 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes a second that a client reads at least, after [`WRITE_TIMEOUT`].
 const MIN_RATE: u64 = 64 << 10;
 
-/// How often connections are looked at whose time may be over.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// How often new connections are accepted, and those ended whose time is over.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Maximum bytes of all answers that clients have not read yet.
+/// Maximum bytes of all answers but downloads that clients have not read yet.
 const MAX_UNREAD: usize = 128 << 20;
 
 /// Answers a request.
-type Handler = dyn Fn(&Request) -> Response + Send + Sync;
+pub type Handler = dyn Fn(&Request) -> Response + Send + Sync;
 
 /// Answers requests until it is dropped.
 pub struct Server {
     /// The address at which the server listens.
     pub address: SocketAddr,
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    accepting: Option<JoinHandle<()>>,
 }
 
 /// What the threads of all connections share.
@@ -94,18 +94,15 @@ impl Server {
     /// Accepts connections on `listener` from now on.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) when no thread can be started.
-    pub fn start(
-        listener: TcpListener,
-        address: SocketAddr,
-        handler: impl Fn(&Request) -> Response + Send + Sync + 'static,
-    ) -> Result<Self> {
+    /// [`Error::Io`] when no thread can be started.
+    pub fn start(listener: TcpListener, address: SocketAddr, handler: Box<Handler>) -> Result<Self> {
+        // A thread that waits for a connection could not be ended.
+        listener.set_nonblocking(true).map_err(|source| Error::io(address.to_string(), source))?;
         let (stop, connections, unread) = Default::default();
-        let shared = Arc::new(Shared { handler: Box::new(handler), stop, connections, unread });
-        let (accepting, watching) = (Arc::clone(&shared), Arc::clone(&shared));
-        let thread = spawn("accept", move || accepting.accept(&listener))?;
-        spawn("timeouts", move || watching.end_late())?;
-        Ok(Self { address, shared, thread: Some(thread) })
+        let shared = Arc::new(Shared { handler, stop, connections, unread });
+        let all = Arc::clone(&shared);
+        let accepting = spawn("accept", move || all.accept(&listener))?;
+        Ok(Self { address, shared, accepting: Some(accepting) })
     }
 }
 
@@ -113,16 +110,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
-        // A connection wakes the thread that waits for one.
-        let mut address = self.address;
-        if address.ip().is_unspecified() {
-            address.set_ip(if address.is_ipv4() { [127, 0, 0, 1].into() } else { [0, 0, 0, 0, 0, 0, 0, 1].into() });
-        }
-        if TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
-            && let Some(thread) = self.thread.take()
-        {
-            let _ = thread.join();
-        }
+        let _ = self.accepting.take().map(JoinHandle::join);
         for open in lock(&self.shared.connections).iter().filter_map(Weak::upgrade) {
             let _ = open.stream.shutdown(Shutdown::Read);
         }
@@ -130,34 +118,14 @@ impl Drop for Server {
 }
 
 impl Shared {
+    /// Accepts connections, and ends those whose time is over.
     fn accept(self: &Arc<Self>, listener: &TcpListener) {
-        loop {
-            let accepted = listener.accept();
-            if self.stop.load(Ordering::Relaxed) {
-                return;
-            }
-            let Ok((stream, from)) = accepted else {
-                // Probably out of file descriptors: connections that end free some.
-                std::thread::sleep(Duration::from_millis(50));
-                continue;
-            };
-            let mut open = lock(&self.connections);
-            if !make_room(&mut open, from.ip()) {
-                let _ = stream.set_write_timeout(Some(Duration::from_millis(100)));
-                let _ = (&stream).write_all(&Response::refused(503, "there are too many connections").head(true));
-                continue;
-            }
-            let connection = Arc::new(Connection::new(stream, from.ip()));
-            open.push(Arc::downgrade(&connection));
-            let shared = Arc::clone(self);
-            // A client that is gone needs no answer. Without a thread the connection is closed; the client tries again.
-            let _ = spawn("http", move || drop(shared.serve(&connection)));
-        }
-    }
-
-    /// Ends connections whose time is over.
-    fn end_late(&self) {
         while !self.stop.load(Ordering::Relaxed) {
+            // Without file descriptors there is an error: connections that end free some.
+            for (stream, from) in std::iter::from_fn(|| listener.accept().ok()).take(MAX_CONNECTIONS) {
+                // A client that is gone needs no answer. Without a thread the connection is closed; the client tries again.
+                let _ = self.open(stream, from.ip());
+            }
             let open: Vec<_> = lock(&self.connections).iter().filter_map(Weak::upgrade).collect();
             let is_late = |known: &&Arc<Connection>| lock(&known.until).is_some_and(|until| until < Instant::now());
             for late in open.iter().filter(is_late) {
@@ -165,6 +133,24 @@ impl Shared {
             }
             std::thread::sleep(POLL_INTERVAL);
         }
+    }
+
+    /// Starts the thread of a connection, or refuses it.
+    fn open(self: &Arc<Self>, mut stream: TcpStream, client: IpAddr) -> Result<()> {
+        let wrong = |source| Error::io(client.to_string(), source);
+        // Some systems hand on the listener's mode.
+        stream.set_nonblocking(false).map_err(wrong)?;
+        let mut open = lock(&self.connections);
+        if !make_room(&mut open, client) {
+            stream.set_write_timeout(Some(Duration::from_millis(100))).map_err(wrong)?;
+            return stream
+                .write_all(&Response::refused(503, "there are too many connections").head(true))
+                .map_err(wrong);
+        }
+        let connection = Arc::new(Connection::new(stream, client));
+        open.push(Arc::downgrade(&connection));
+        let shared = Arc::clone(self);
+        spawn("http", move || drop(shared.serve(&connection))).map(drop)
     }
 
     /// Answers the requests of one connection until its end.
@@ -209,14 +195,16 @@ impl Shared {
     /// Writes an answer, if those that are not read yet leave room for it; `last` says that the connection then ends.
     fn write(&self, to: &Connection, response: Response, last: bool, headers_only: bool) -> io::Result<()> {
         let length = if headers_only { 0 } else { response.body.len() };
-        let is_full = self.unread.fetch_add(length, Ordering::Relaxed) + length > MAX_UNREAD && length > MAX_HEAD;
+        // Downloads have a limit of their own: one of pictures can be larger than all other answers.
+        let counted = if response.place.is_some() { 0 } else { length };
+        let is_full = self.unread.fetch_add(counted, Ordering::Relaxed) + counted > MAX_UNREAD && counted > MAX_HEAD;
         let busy = is_full.then(|| Response::refused(503, "other answers are not read yet: try again"));
         let response = busy.unwrap_or(response);
         to.allow(WRITE_TIMEOUT + Duration::from_secs(length as u64 / MIN_RATE));
         let body = if headers_only { &[] } else { &response.body[..] };
         let mut stream = &to.stream;
         let written = stream.write_all(&response.head(last)).and_then(|()| stream.write_all(body));
-        self.unread.fetch_sub(length, Ordering::Relaxed);
+        self.unread.fetch_sub(counted, Ordering::Relaxed);
         written
     }
 }
@@ -239,22 +227,13 @@ fn make_room(connections: &mut Vec<Weak<Connection>>, client: IpAddr) -> bool {
 /// Reads a request; the inner error refuses it.
 fn read(reader: &mut impl BufRead) -> io::Result<Result<Request, Response>> {
     let mut head = Vec::new();
-    loop {
-        let (left, begun) = (MAX_HEAD - head.len(), head.len());
+    while ![&b"\n\r\n"[..], b"\n\n"].iter().any(|end| head.ends_with(end)) {
+        let left = MAX_HEAD - head.len();
         if left == 0 {
             return Ok(Err(Response::refused(431, "the head of the request is longer than 16 KB")));
         }
         if reader.by_ref().take(left as u64).read_until(b'\n', &mut head)? == 0 {
             return Err(ErrorKind::UnexpectedEof.into());
-        }
-        match &head[begun..] {
-            // An empty line is left over from a former request.
-            b"\r\n" if begun == 0 => head.clear(),
-            b"\r\n" => break,
-            line if line.ends_with(b"\n") && !line.ends_with(b"\r\n") => {
-                return Ok(Err(malformed("its lines must end in CR LF")));
-            }
-            _ => {}
         }
     }
     let mut request = match parse(&head) {
@@ -278,7 +257,9 @@ fn malformed(reason: impl Display) -> Response {
 fn parse(head: &[u8]) -> Result<Request, Response> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
-    parsed.parse(head).map_err(malformed)?;
+    if parsed.parse(head).map_err(malformed)?.is_partial() {
+        return Err(malformed("it begins with empty lines"));
+    }
     let method = parsed.method.unwrap_or_default();
     if !["GET", "HEAD", "POST"].contains(&method) {
         return Err(Response::refused(405, "the method must be GET, HEAD or POST").with("Allow", "GET, HEAD, POST"));
@@ -378,14 +359,14 @@ pub struct Response {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
-    /// A place that is freed once the response is written.
-    _held: Option<Arc<()>>,
+    /// The place of a download, which is freed once the response is written.
+    place: Option<Arc<()>>,
 }
 
 impl Response {
     /// A body of this media type.
     pub fn ok(media: &str, body: impl Into<Vec<u8>>) -> Self {
-        Self { status: 200, headers: vec![("Content-Type", media.to_owned())], body: body.into(), _held: None }
+        Self { status: 200, headers: vec![("Content-Type", media.to_owned())], body: body.into(), place: None }
     }
 
     /// The reason for a refusal, as JSON: `{"error": sentence}`.
@@ -400,10 +381,10 @@ impl Response {
         self
     }
 
-    /// Holds a place among the answers that are under way until it is written.
+    /// Holds a place among the downloads that are under way until it is written.
     #[must_use]
     pub fn holding(self, place: Arc<()>) -> Self {
-        Self { _held: Some(place), ..self }
+        Self { place: Some(place), ..self }
     }
 
     /// The head of the response; `last` says that the connection then ends.
@@ -484,7 +465,7 @@ mod tests {
         assert_eq!(post("Host: b"), Some(400));
         assert_eq!(status(b"GET / HTTP/1.1\r\n\r\n"), Some(400));
         assert_eq!(status(b"PUT / HTTP/1.1\r\nHost: a\r\n\r\n"), Some(405));
-        assert_eq!(status(b"GET / HTTP/1.1\nHost: a\n\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"), Some(400));
+        assert_eq!(requests(b"GET / HTTP/1.1\nHost: a\n\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"), 2);
         assert_eq!(post("Content-Length: 70000"), Some(413));
         assert_eq!(post("Content-Length: -1"), Some(400));
         assert_eq!(post("Content-Length: 99999999999999999999999"), Some(400));

@@ -38,6 +38,7 @@ use self::http::Server;
 use self::results::{Results, Saver};
 use self::routes::{Gate, Routes, make_token};
 use self::state::{SharedState, Status};
+use self::track::Track;
 use crate::bbox::BBox;
 use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
@@ -113,13 +114,21 @@ pub struct Overview {
 
 /// A running view.
 pub struct View {
-    shared: Arc<SharedState>,
+    results: Arc<Results>,
     messages: Sender<Message>,
     controller: JoinHandle<()>,
     ended: Receiver<Result<()>>,
     server: Server,
     /// Where it is served, with the port and the token that were chosen.
     pub address: Address,
+}
+
+impl Overview {
+    /// The progress of a clip by its document.
+    pub fn of(name: String, document: &Document) -> Self {
+        let (targets, boxes, length) = (document.targets.len(), document.frames.len(), document.source.frames);
+        Self { name, targets, boxes, length, completed: document.completed && targets > 0 }
+    }
 }
 
 impl Setup {
@@ -134,7 +143,6 @@ impl Setup {
             expected_last: info.length.or(info.expected_length),
             live: info.live,
             oldest: span.first,
-            rate: info.rate,
             // A camera sets the pace itself; a pace of our own would fall behind it.
             speed: (!info.live || info.rate.is_some()).then_some(1.0),
             ..Status::default()
@@ -171,7 +179,7 @@ impl View {
         let saver = session.map(|path| Saver::start(path, Arc::clone(&results))).transpose()?;
         let (messages, received) = channel();
         let (end, ended) = channel();
-        let controller = Controller::new(Arc::clone(&shared), received, setup);
+        let controller = Controller::new(shared, received, setup);
         let run = move || {
             controller.run();
             // The receiver may be gone.
@@ -181,14 +189,14 @@ impl View {
         let routes = Routes {
             gate: Gate::new(local, &host, token.clone()),
             messages: messages.clone(),
-            results,
+            results: Arc::clone(&results),
             clips,
             downloads: Arc::default(),
         };
         let answer = move |request: &_| routes.answer(request).unwrap_or_else(|refused| refused);
-        let server = Server::start(listener, local, answer)?;
+        let server = Server::start(listener, local, Box::new(answer))?;
         let address = Address { host, port: local.port(), token: Some(token) };
-        Ok(Self { shared, messages, controller, ended, server, address })
+        Ok(Self { results, messages, controller, ended, server, address })
     }
 
     /// The address for a browser; `HOST` stands for the machine's name if the view listens at all addresses.
@@ -219,26 +227,22 @@ impl View {
 
     /// The clip that the page asks for, from 1.
     pub fn next_clip(&self) -> Option<usize> {
-        self.shared.look(|state| state.next_clip)
+        self.results.shared.look(|state| state.next_clip)
     }
 
     /// The work for the next view of this source, and the progress of the clip, for a view that [has
     /// ended](Self::has_ended).
     pub fn take_work(&self, name: String) -> (Work, Overview) {
-        self.shared.prepare(|state| {
-            let tracks = state.tracks.values();
-            let boxes = tracks.clone().map(|track| track.records().count()).sum();
-            let length = state.status.last.or(state.status.expected_last);
-            let is_done = |last| tracks.clone().all(|track| track.missing(last).next().is_none());
-            let completed = tracks.len() > 0 && state.status.last.is_some_and(is_done);
-            let overview = Overview { name, targets: tracks.len(), boxes, length, completed };
+        let mut overview = Overview::of(name, &self.results.document());
+        self.results.shared.prepare(|state| {
+            overview.length = state.status.last.or(overview.length);
             (state.take_work(), overview)
         })
     }
 
-    /// The picked box, once it is drawn.
+    /// The first box of the first target, once it is drawn.
     pub fn picked(&self) -> Option<BBox> {
-        self.shared.look(|state| state.picked)
+        self.results.shared.look(|state| state.tracks.values().flat_map(Track::given).find_map(|given| given.bbox))
     }
 
     /// Whether another clip was asked for.
@@ -257,7 +261,7 @@ impl View {
         let ended = self.ended.recv_timeout(CLOSE_TIMEOUT).unwrap_or_else(|_| Err(late()));
         drop(self.server);
         // Wakes the pages that wait for news: they ask the next clip's view.
-        self.shared.change(|_| ());
+        self.results.shared.change(|_| ());
         ended
     }
 }

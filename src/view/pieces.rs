@@ -4,7 +4,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use super::state::Map;
 use super::track::Missing;
@@ -13,7 +12,7 @@ use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
 use crate::export::{FrameRecord, Given};
 use crate::media::{Demand, Item, Source};
-use crate::run::{Cause, Outcome, Passes, Session};
+use crate::run::{Cause, Passes, Session};
 use crate::tracker::{Params, State, Tracker};
 
 /// A tracker that has seen all frames of a piece up to one of them.
@@ -24,14 +23,6 @@ pub struct Checkpoint {
     /// The frame that it is to see next.
     next: usize,
     session: Session<Tracker>,
-}
-
-/// The result for one target in one frame.
-pub struct Seen {
-    /// The record.
-    pub record: FrameRecord,
-    /// The response map, where there is one.
-    pub map: Option<Map>,
 }
 
 impl Checkpoint {
@@ -46,37 +37,30 @@ impl Checkpoint {
     }
 
     /// Learns the target in its first frame, and tracks it in the next ones. Of these, an unreadable one or one of another
-    /// size keeps the box.
+    /// size keeps the box. Returns the record, and the response map where there is one.
     ///
     /// # Errors
     /// When the first frame could not be read, or the box cannot be learned; a failure of the tracker itself.
-    pub fn follow(mut self, item: &Item) -> Result<(Self, Seen)> {
+    pub fn follow(mut self, item: &Item) -> Result<(Self, FrameRecord, Option<Map>)> {
         let first = self.given.bbox.ok_or(Error::NotInitialized)?;
-        let last = self.session.last(1);
-        let fed = match &item.frame {
-            Ok(frame) => self.session.feed(item.position, frame).map(|outcomes| outcomes.first().copied()),
-            Err(error) => Err(Cause::Frame(Error::Box { bbox: first, reason: error.to_string() })),
-        };
-        let mut outcome = match (fed, last) {
-            (Ok(outcome), _) => outcome.ok_or(Error::NotInitialized)?,
-            (Err(Cause::Frame(_)), Some(last)) => {
-                Outcome { target: 1, bbox: last.bbox, estimate: None, took: Duration::ZERO }
-            }
-            (Err(cause), _) => return Err(cause.into_error()),
-        };
+        let begins = self.session.last(1).is_none();
+        if let (true, Err(error)) = (begins, &item.frame) {
+            return Err(Error::Box { bbox: first, reason: error.to_string() });
+        }
+        self.session.feed_item(item, !begins).map_err(Cause::into_error)?;
+        let mut outcome = *self.session.outcomes().first().ok_or(Error::NotInitialized)?;
         self.next = item.position + 1;
         let response = outcome.estimate.and_then(|_| self.session.follower(1)?.response());
         let map = response.as_ref().map(|response| Map::of(self.target, response));
         if let (Some(corners), Some(estimate)) = (self.given.polygon, &mut outcome.estimate) {
             let now = turned_of(estimate.bbox, estimate.polygon);
             let carried = Turned::from(corners).carried(&first, &now);
-            let begins = last.is_none();
             estimate.polygon = if begins { self.given.polygon } else { carried.corners() };
             estimate.bbox = if begins { first } else { carried.bbox() };
             outcome.bbox = estimate.bbox;
         }
         let record = FrameRecord::new(item, &outcome, Some(self.target));
-        Ok((self, Seen { record, map }))
+        Ok((self, record, map))
     }
 }
 
@@ -201,11 +185,6 @@ impl Fill {
         let quit = cancel.clone();
         let work = move || quit.scope(|| missing.both_sides(source.as_ref(), &params, &quit));
         spawn("both sides", work).ok().map(|thread| Self { missing, cancel, thread })
-    }
-
-    /// What it has found; `None` if it was cancelled.
-    pub fn result(self) -> Option<Result<Vec<FrameRecord>>> {
-        (!self.cancel.is_cancelled()).then(|| self.thread.join().unwrap_or(Err(Error::NotInitialized)))
     }
 }
 

@@ -12,7 +12,7 @@ use super::state::SharedState;
 use super::track::Track;
 use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
-use crate::export::{Destination, Document, Exporter, Form, FrameRecord, FrameResult, Frames, Json, Layout};
+use crate::export::{Destination, Document, Exporter, Form, FrameResult, Frames, Json, Layout};
 use crate::frame::Channels;
 use crate::media::{Source, Span};
 
@@ -42,7 +42,11 @@ impl Results {
     ) -> Result<Vec<u8>> {
         let mut document = self.document();
         if let (Form::Otb, Some(target)) = (form, target) {
-            document.frames = self.rows(&document.frames, target)?;
+            let missing = self.shared.look(|state| Some(state.tracks.get(&target)?.missing(usize::MAX).next()));
+            let missing = missing.ok_or_else(|| Error::parameter("target", target, "there is no such target"))?;
+            // Rows end before the first frame that is still to be tracked: one of `NaN` says that the target had ended.
+            let until = missing.map_or(usize::MAX, |missing| missing.at);
+            document.frames.retain(|record| record.id.is_none_or(|id| id == target) && record.index < until);
         }
         if document.frames.is_empty() {
             let reason = match document.targets.is_empty() {
@@ -97,27 +101,8 @@ impl Results {
         document.write(Box::new(Json::create(&Destination::replaced(path))?))
     }
 
-    /// One target for OTB: a row for each frame from its first box on. It ends before the first frame that is still to be
-    /// tracked, since a row of `NaN` means that the target had ended.
-    fn rows(&self, records: &[FrameRecord], target: u32) -> Result<Vec<FrameRecord>> {
-        let until = self.shared.look(|state| {
-            let track = state.tracks.get(&target)?;
-            Some(track.missing(usize::MAX).next().map_or(usize::MAX, |missing| missing.at))
-        });
-        let until = until.ok_or_else(|| Error::parameter("target", target, "there is no such target"))?;
-        let mut rows: Vec<FrameRecord> = Vec::new();
-        for record in records.iter().filter(|record| record.id.is_none_or(|id| id == target)) {
-            // A frame without the target has a row too: readers count rows.
-            let gone = FrameRecord { bbox: [f64::NAN; 4].into(), ..record.clone() };
-            let next = rows.last().map_or(record.index, |before| before.index + 1);
-            rows.extend((next..record.index.min(until)).map(|index| FrameRecord { index, ..gone.clone() }));
-            rows.extend((record.index < until).then(|| record.clone()));
-        }
-        Ok(rows)
-    }
-
     /// A copy of all records, so that pages and trackers do not wait for the file.
-    fn document(&self) -> Document {
+    pub fn document(&self) -> Document {
         let mut document = self.blank.clone();
         self.shared.look(|state| {
             let tracks = &state.tracks;
@@ -185,7 +170,7 @@ impl Saver {
     pub fn start(path: PathBuf, results: Arc<Results>) -> Result<Self> {
         drop(Json::create(&Destination::replaced(&path))?);
         let (end, ended) = channel();
-        let opened = results.shared.look(|state| state.revision);
+        let opened = results.shared.look(|state| state.revision());
         Ok(Self(end, spawn("session", move || autosave(&results, &path, opened, &ended))?))
     }
 
@@ -207,7 +192,7 @@ pub fn written(path: &Path) -> Option<SystemTime> {
 /// # Errors
 /// When the last attempt fails; earlier ones are shown on the page, and repeated. A file that another program has written
 /// meanwhile is kept; the session is then written beside it.
-fn autosave(results: &Results, path: &Path, opened: u64, ended: &Receiver<()>) -> Result<()> {
+fn autosave(results: &Results, path: &Path, opened: usize, ended: &Receiver<()>) -> Result<()> {
     let shared = &results.shared;
     let (mut saved, mut due, mut ours) = (None, Instant::now(), written(path));
     // A session is saved where it was left.
@@ -216,7 +201,7 @@ fn autosave(results: &Results, path: &Path, opened: u64, ended: &Receiver<()>) -
         let stopping = ended.recv_timeout(SAVE_POLL) != Err(RecvTimeoutError::Timeout);
         // The run is complete only once its last frame is known.
         let (revision, last, position) =
-            shared.look(|state| (state.revision, state.status.last, state.status.position));
+            shared.look(|state| (state.revision(), state.status.last, state.status.position));
         let is_left = stopping && revision > 0 && position != left;
         let is_changed = revision != opened && saved != Some((revision, last)) && (stopping || Instant::now() >= due);
         if is_changed || is_left {

@@ -116,10 +116,9 @@ impl Gate {
 /// # Errors
 /// [`Error::Io`] when the system has no random numbers.
 pub fn make_token() -> Result<String> {
-    let mut bytes = [0; 16];
-    let filled = getrandom::fill(&mut bytes);
-    filled.map_err(|error| Error::io("random numbers for a token", std::io::Error::other(error)))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    let number = || getrandom::u64().map_err(std::io::Error::other);
+    let random = number().and_then(|first| Ok(format!("{first:016x}{:016x}", number()?)));
+    random.map_err(|error| Error::io("random numbers for a token", error))
 }
 
 /// Answers requests.

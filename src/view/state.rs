@@ -9,10 +9,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::track::{Missing, Track};
-use crate::bbox::BBox;
 use crate::cancel::lock;
 use crate::encode::page_jpeg;
-use crate::export::{FrameRecord, Given, TargetRecord};
+use crate::export::{FrameRecord, TargetRecord};
 use crate::media::Item;
 use crate::run::Reach;
 use crate::tracker::ResponseMap;
@@ -42,8 +41,6 @@ pub struct Status {
     pub oldest: usize,
     /// The last position that has been read.
     pub newest: usize,
-    /// Frames per second of the source, if it has a rate.
-    pub rate: Option<f64>,
     /// The position that is shown; 0 before the first frame.
     pub position: usize,
     /// Whether the view plays.
@@ -92,8 +89,6 @@ pub struct ViewState {
     pub size: Option<(usize, usize)>,
     /// The clip to go to, from 1; this one ends.
     pub next_clip: Option<usize>,
-    /// The first box, once it is drawn.
-    pub picked: Option<BBox>,
     /// The targets by their ids.
     pub tracks: BTreeMap<u32, Track>,
     pub maps: Maps,
@@ -101,8 +96,6 @@ pub struct ViewState {
     changes: Vec<Change>,
     /// Why the source ends before its end.
     pub broken: Option<String>,
-    /// Counts what changes targets.
-    pub revision: u64,
     /// The position that the session was opened at; 0 for none.
     pub left: usize,
     /// The last changes: those that can be undone, and those that were undone since and can be made again.
@@ -193,28 +186,16 @@ impl ViewState {
         let track = self.tracks.get(&target);
         let found = track.into_iter().flat_map(|track| track.positions(range.clone()));
         self.changes.extend(found.map(|position| Change::Found(target, position)));
-        self.revision += 1;
     }
 
-    /// Undoes the last change; returns the target, and the positions whose records have changed.
-    pub fn undo(&mut self) -> Option<Changed> {
-        let status = &mut self.status;
-        let place = status.undo.checked_sub(1)?;
-        (status.undo, status.redo) = (place, status.redo + 1);
-        self.exchange(place)
-    }
-
-    /// Makes the last undone change again; returns as [`Self::undo`].
-    pub fn redo(&mut self) -> Option<Changed> {
-        let status = &mut self.status;
-        let place = status.undo;
-        (status.undo, status.redo) = (place + 1, status.redo.checked_sub(1)?);
-        self.exchange(place)
-    }
-
-    /// Puts in the track of an edit, which keeps that which was there; returns what has changed.
-    fn exchange(&mut self, place: usize) -> Option<Changed> {
-        let edit = self.edits.get_mut(place)?;
+    /// Undoes the last change, or makes the last undone one `again`; returns the target, and the positions whose records
+    /// have changed.
+    pub fn undo(&mut self, again: bool) -> Option<Changed> {
+        let Status { undo, redo, .. } = &mut self.status;
+        let (from, to) = if again { (redo, undo) } else { (undo, redo) };
+        (*from, *to) = (from.checked_sub(1)?, *to + 1);
+        // The edit keeps the track that was there in place of its own.
+        let edit = self.edits.get_mut(self.status.undo - usize::from(again))?;
         let (target, changed) = (edit.target, edit.changed.clone());
         let now = self.tracks.get(&target).map(|track| track.part(&changed));
         match std::mem::replace(&mut edit.track, now) {
@@ -258,13 +239,17 @@ impl ViewState {
         }
     }
 
+    /// Counts what has changed targets.
+    pub fn revision(&self) -> usize {
+        self.changes.len()
+    }
+
     /// Adds the next record of a piece; returns whether it was wanted.
     pub fn found(&mut self, target: u32, record: FrameRecord) -> bool {
         let position = record.index;
         let is_wanted = self.tracks.get_mut(&target).is_some_and(|track| track.take(record));
         if is_wanted {
             self.changes.push(Change::Found(target, position));
-            self.revision += 1;
         }
         is_wanted
     }
@@ -281,13 +266,6 @@ impl ViewState {
         if self.tracks.get_mut(&target).is_some_and(|track| track.fill(missing, records)) {
             self.announce(target, from.frame + 1..to.frame);
         }
-    }
-
-    /// The response map of a target in the frame that is shown, if its record is still there.
-    fn map(&self, target: u32) -> Option<&Map> {
-        let position = self.status.position;
-        self.tracks.get(&target)?.at(position)?;
-        self.maps.get(position, target)
     }
 
     /// Shows a picture; an unreadable one does not change the size.
@@ -307,8 +285,8 @@ impl ViewState {
         let until = self.changes.len().min(known + MAX_CHANGES);
         let changes: Vec<_> = self.changes[known..until].iter().filter_map(|change| self.change_json(change)).collect();
         let picture = self.picture.clone().filter(|picture| picture.id != wants.picture);
-        let map = wants.map.and_then(|target| self.map(target));
-        let targets: Vec<_> = self.tracks.values().map(target_json).collect();
+        let map = wants.map.and_then(|target| self.maps.get(self.status.position, target));
+        let targets: Vec<_> = self.tracks.values().map(Track::target).collect();
         let text = serde_json::json!({
             "serial": self.serial,
             "changes_until": until,
@@ -323,14 +301,11 @@ impl ViewState {
         News { text, picture, levels: map.map(|map| map.levels.clone()).unwrap_or_default() }
     }
 
-    /// A change for a page: `[target, position, [box], state, confidence, polygon]` or `[target, from, until or null]`;
+    /// A change for a page: `[target, position, [box], state, confidence, polygon]` or `[target, from, until]`;
     /// `None` for a record that a later change removes.
     fn change_json(&self, change: &Change) -> Option<serde_json::Value> {
         match change {
-            Change::Gone(target, range) => {
-                let end = Some(range.end).filter(|end| *end != usize::MAX);
-                Some(serde_json::json!([target, range.start, end]))
-            }
+            Change::Gone(target, range) => Some(serde_json::json!([target, range.start, range.end])),
             Change::Found(target, position) => {
                 let record = self.tracks.get(target)?.at(*position)?;
                 let bbox = record.finite_box();
@@ -339,21 +314,6 @@ impl ViewState {
             }
         }
     }
-}
-
-/// A target for a page: its id, its words, and its marks: `[position, whether a box was given, reach, occluded, the last
-/// frame of its path or null]`.
-fn target_json(track: &Track) -> serde_json::Value {
-    let mark = |given: &Given| (given.frame, given.bbox.is_some(), given.reach, given.occluded, given.until);
-    let TargetRecord { id, name, class, attributes, given } = track.target();
-    let marks: Vec<_> = given.iter().map(mark).collect();
-    let mut target = serde_json::json!({ "id": id, "marks": marks });
-    name.into_iter().for_each(|name| target["name"] = name.into());
-    class.into_iter().for_each(|class| target["class"] = class.into());
-    if !attributes.is_empty() {
-        target["attributes"] = serde_json::json!(attributes);
-    }
-    target
 }
 
 /// The state, and a condition variable that wakes waiting pages.
@@ -466,8 +426,8 @@ pub struct Picture {
     pub position: usize,
     /// Width and height of the frame itself; `None` of one that could not be read.
     pub size: Option<(usize, usize)>,
-    /// `None` once it is encoded ahead.
-    item: Option<Arc<Item>>,
+    /// `None` once it is encoded.
+    item: Mutex<Option<Arc<Item>>>,
     jpeg: OnceLock<Vec<u8>>,
 }
 
@@ -476,25 +436,17 @@ impl Picture {
     pub fn new(item: Arc<Item>) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let (id, size) = (COUNT.fetch_add(1, Ordering::Relaxed) + 1, item.picture().map(|frame| frame.size()));
-        Self { id, position: item.position, size, item: Some(item), jpeg: OnceLock::new() }
+        Self { id, position: item.position, size, item: Mutex::new(Some(item)), jpeg: OnceLock::new() }
     }
 
-    /// The picture without its frame, which may be a smaller one than that of `size`; `None` if it could not be read.
-    pub fn alone(item: Item, size: Option<(usize, usize)>) -> Option<Self> {
-        let picture = Self::new(Arc::new(item));
-        picture.jpeg();
-        Some(Self { item: None, size: Some(size.unwrap_or(picture.size?)), ..picture })
-    }
-
-    /// The picture without its frame, if a page has asked for it and the frame could be read.
-    pub fn encoded(&self) -> Option<Self> {
-        let jpeg = self.jpeg.get().filter(|jpeg| !jpeg.is_empty())?.clone();
-        Some(Self { item: None, jpeg: jpeg.into(), ..*self })
+    /// Whether a page has asked for the picture and the frame could be read.
+    pub fn is_encoded(&self) -> bool {
+        self.jpeg.get().is_some_and(|jpeg| !jpeg.is_empty())
     }
 
     /// The frame as JPEG, at most [`MAX_SIDE`] wide and high; empty of one that could not be read.
     pub fn jpeg(&self) -> &[u8] {
-        let made = || page_jpeg(&self.item.as_ref()?.picture()?, (MAX_SIDE, MAX_SIDE), QUALITY, true);
+        let made = || page_jpeg(&lock(&self.item).take()?.picture()?, (MAX_SIDE, MAX_SIDE), QUALITY, true);
         self.jpeg.get_or_init(|| made().unwrap_or_default())
     }
 }

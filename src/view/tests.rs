@@ -148,8 +148,13 @@ impl Seat {
     /// Waits until a frame is shown and the view is paused.
     fn stands_at(&self, position: usize) {
         let begun = Instant::now();
-        while self.view.shared.look(|state| (state.status.position, state.status.playing)) != (position, false) {
-            assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", self.view.shared.look(|s| s.status.clone()));
+        while self.view.results.shared.look(|state| (state.status.position, state.status.playing)) != (position, false)
+        {
+            assert!(
+                begun.elapsed() < Duration::from_secs(30),
+                "{:?}",
+                self.view.results.shared.look(|s| s.status.clone())
+            );
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -172,7 +177,7 @@ impl Seat {
     /// Positions and boxes of a target.
     fn found(&self, target: u32) -> Vec<(usize, BBox)> {
         let found = |track: &track::Track| track.records().map(|record| (record.index, record.bbox)).collect();
-        self.view.shared.look(|state| state.tracks.get(&target).map(found).unwrap_or_default())
+        self.view.results.shared.look(|state| state.tracks.get(&target).map(found).unwrap_or_default())
     }
 }
 
@@ -320,7 +325,7 @@ fn what_is_covered_is_said_up_to_the_next_box() {
     let covered = || {
         let is_covered = |record: &&FrameRecord| record.state == crate::tracker::State::Occluded;
         let of = |track: &track::Track| track.records().filter(is_covered).map(|record| record.index).collect();
-        seat.view.shared.look(|state| -> Vec<usize> { of(&state.tracks[&1]) })
+        seat.view.results.shared.look(|state| -> Vec<usize> { of(&state.tracks[&1]) })
     };
     assert_eq!(covered(), (13..20).collect::<Vec<_>>());
     seat.command(Command::Occluded { target: 1, position: 15, on: false });
@@ -371,7 +376,7 @@ fn steps_back_show_pictures_and_boxes_are_drawn_in_frames() {
     let begun = Instant::now();
     (2..28).rev().for_each(|position| seat.step(-1, position));
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
-    assert_eq!(seat.view.shared.look(|state| state.picture.as_ref().unwrap().size), Some((96, 72)));
+    assert_eq!(seat.view.results.shared.look(|state| state.picture.as_ref().unwrap().size), Some((96, 72)));
     seat.step(10, 12);
     seat.command(add(None, None, seat.truth(12)));
     seat.play_to_the_end();
@@ -386,7 +391,7 @@ fn the_last_frames_of_a_camera_can_be_corrected() {
     assert!(seat.refused(seek_to(9)).contains("has not come yet"));
     seat.command(add(None, Some(1), seat.truth(1)));
     seat.step(20, 20 + 1);
-    let oldest = seat.view.shared.look(|state| state.status.oldest);
+    let oldest = seat.view.results.shared.look(|state| state.status.oldest);
     assert!(oldest > 10 && oldest <= 18, "{oldest}");
     assert!(seat.refused(seek_to(oldest - 1)).contains("is gone"));
     let moved = seat.truth(18).translated(2.0, 2.0);
@@ -421,7 +426,7 @@ fn a_target_whose_beginning_is_gone_stops_no_other() {
     seat.step(5, 20);
     assert_eq!(seat.found(1), [plain(1, seat.truth(1), 14), plain(15, seat.truth(15), 20)].concat());
     // A piece that is out of reach does not stop the other targets.
-    seat.view.shared.change(|state| state.change(1, |track| track.take_back(15)));
+    seat.view.results.shared.change(|state| state.change(1, |track| track.take_back(15)));
     seat.command(seek_to(20));
     seat.play_to_the_end();
     assert_eq!((seat.found(1).len(), document(&seat)["summary"]["completed"].clone()), (20, false.into()));
@@ -457,7 +462,6 @@ fn a_refused_command_changes_nothing() {
         (Command::Speed { times: Some(0.0) }, "speed"),
         (Command::Speed { times: Some(1e-300) }, "speed"),
         (Command::Speed { times: Some(65.0) }, "speed"),
-        (Command::Pick { bbox }, "asks for no first box"),
     ] {
         let answer = seat.refused(command.clone());
         assert!(answer.contains(said), "{command:?}: {answer}");
@@ -474,7 +478,7 @@ fn a_refused_command_changes_nothing() {
 #[test]
 fn a_view_that_ends_ends_its_connections() {
     let Seat { view, .. } = seat(false, 9);
-    let run = view.shared.look(|state| state.status.run.clone());
+    let run = view.results.shared.look(|state| state.status.run.clone());
     let address = view.server.address;
     let ask = |head: String, body: &str| {
         let mut stream = TcpStream::connect(address).unwrap();
@@ -492,7 +496,7 @@ fn a_view_that_ends_ends_its_connections() {
     let idle = ask(format!("POST /command?run={run}&token={}", view.address.token.as_ref().unwrap()), pause);
     assert_eq!(line(&idle), "HTTP/1.1 200 ");
     let wants = Wants { after: u64::MAX, ..Wants::default() };
-    let serial = &view.shared.news(&wants, Duration::ZERO).text["serial"];
+    let serial = &view.results.shared.news(&wants, Duration::ZERO).text["serial"];
     let waiting = ask(format!("GET /news?after={serial}&token={}", view.address.token.as_ref().unwrap()), "");
     // The page asks before the view ends.
     std::thread::sleep(Duration::from_millis(100));
@@ -506,13 +510,13 @@ fn a_view_that_ends_ends_its_connections() {
 }
 
 fn status(seat: &Seat) -> Status {
-    seat.view.shared.look(|state| state.status.clone())
+    seat.view.results.shared.look(|state| state.status.clone())
 }
 
 /// The JSON document of all records so far.
 fn document(seat: &Seat) -> serde_json::Value {
     let span = Span { first: 1, last: None };
-    let (shared, frames) = (Arc::clone(&seat.view.shared), Arc::new(Scenery::folder()));
+    let (shared, frames) = (Arc::clone(&seat.view.results.shared), Arc::new(Scenery::folder()));
     let results = Results { shared, blank: blank(&Info::default(), span), frames, stop: CancelToken::default() };
     let layout = Layout::of(&results.blank.source);
     serde_json::from_slice(&results.export((Form::Json, "labels.json"), &layout, false, None).unwrap()).unwrap()
@@ -668,7 +672,7 @@ fn a_wrong_box_of_a_later_frame_pauses_there_and_can_be_replaced() {
     let seat = seat_with(CancelToken::default(), Scenery::camera(), MAX_CACHE_BYTES, &given);
     seat.command(Command::Play);
     seat.stands_at(5);
-    let said = seat.view.shared.look(|state| state.status.said.1.clone());
+    let said = seat.view.results.shared.look(|state| state.status.said.1.clone());
     assert!(said.contains("target 2, frame 5: box 900,0,10,10") && said.contains("another box here"), "{said}");
     seat.command(give(2, Some(5), seat.truth(5)));
     seat.play_to_the_end();
@@ -698,7 +702,7 @@ fn refuses_a_box_whose_next_frame_is_gone() {
     let frame = 96 * 72 + size_of::<crate::media::Item>();
     let seat = seat(true, 2 * frame);
     seat.step(11, 12);
-    assert_eq!(seat.view.shared.look(|state| state.status.oldest), 11);
+    assert_eq!(seat.view.results.shared.look(|state| state.status.oldest), 11);
     let gone = seat.refused(add(None, Some(9), seat.truth(9)));
     assert!(gone.contains("frame 9 is gone: give the box in frame 11 or a later one"), "{gone}");
     seat.view.close().unwrap();

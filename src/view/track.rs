@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::export::{FrameRecord, Given, TargetRecord};
-use crate::run::{Attributes, Reach};
+use crate::run::Reach;
 use crate::tracker::State;
 
 /// A given box or an end.
@@ -33,10 +33,8 @@ impl Mark {
 /// afresh, so the pieces are independent. A box of one frame only is a pin on the path of its piece.
 #[derive(Clone, Debug, Default)]
 pub struct Track {
-    pub id: u32,
-    pub name: Option<String>,
-    pub class: Option<String>,
-    pub attributes: Attributes,
+    /// The target without what was given, which stands in the marks.
+    pub about: TargetRecord,
     marks: BTreeMap<usize, Mark>,
     found: BTreeMap<usize, Arc<FrameRecord>>,
 }
@@ -56,15 +54,15 @@ pub struct Missing {
 impl Track {
     /// A target without a box.
     pub fn new(id: u32) -> Self {
-        Self { id, ..Self::default() }
+        Self { about: TargetRecord { id, ..TargetRecord::default() }, ..Self::default() }
     }
 
     /// A target of a session.
-    pub fn restored(target: TargetRecord, records: impl Iterator<Item = FrameRecord>) -> Self {
-        let TargetRecord { id, name, class, attributes, given } = target;
+    pub fn restored(mut about: TargetRecord, records: impl Iterator<Item = FrameRecord>) -> Self {
         let found = records.map(|record| (record.index, Arc::new(record))).collect();
         let mark = |given: Given| (given.frame, Mark { given, followed: given.frame, before: None });
-        let mut track = Self { id, name, class, attributes, found, marks: given.into_iter().map(mark).collect() };
+        let marks = std::mem::take(&mut about.given).into_iter().map(mark).collect();
+        let mut track = Self { about, found, marks };
         if let Some(mut first) = track.marks.first_entry().filter(|first| first.get().is_pin()) {
             first.get_mut().given.reach = Reach::FromHere;
         }
@@ -92,8 +90,7 @@ impl Track {
 
     /// The target as documents have it.
     pub fn target(&self) -> TargetRecord {
-        let (name, class, attributes) = (self.name.clone(), self.class.clone(), self.attributes.clone());
-        TargetRecord { id: self.id, name, class, attributes, given: self.given().collect() }
+        TargetRecord { given: self.given().collect(), ..self.about.clone() }
     }
 
     /// All given boxes and ends.
@@ -134,7 +131,7 @@ impl Track {
             let end = self.next_piece(from.frame);
             let to = self.marks.get(&end).map(|end| end.given).filter(|to| to.bbox.is_some());
             let to = to.filter(|_| matches!(from.reach, Reach::BothSides | Reach::Interpolated));
-            (at < end && at <= last).then_some(Missing { target: self.id, at, from, to })
+            (at < end && at <= last).then_some(Missing { target: self.about.id, at, from, to })
         })
     }
 
@@ -145,12 +142,8 @@ impl Track {
 
     /// Adds the next record of a piece; returns whether it was wanted.
     pub fn take(&mut self, record: FrameRecord) -> bool {
-        let at = record.index;
-        let Some(start) = self.piece(at) else { return false };
-        let Some(mark) = self.marks.get_mut(&start).filter(|mark| mark.given.bbox.is_some()) else { return false };
-        if mark.followed != at {
-            return false;
-        }
+        let is_next = |mark: &&mut Mark| mark.given.bbox.is_some() && mark.followed == record.index;
+        let Some(mark) = self.piece_mut(record.index).filter(is_next) else { return false };
         mark.followed += 1;
         self.put(record);
         true
@@ -161,7 +154,7 @@ impl Track {
         let is_missing = self.missing(usize::MAX).any(|known| known == *missing);
         if let Some(to) = missing.to.filter(|_| is_missing) {
             records.into_iter().for_each(|record| self.put(record));
-            self.follow(missing.from.frame, to.frame);
+            self.piece_mut(missing.from.frame).into_iter().for_each(|mark| mark.followed = to.frame);
         }
         is_missing
     }
@@ -210,7 +203,7 @@ impl Track {
                 if after.is_none() {
                     mark.given.reach = Reach::FromHere;
                 }
-                let followed = self.piece(at).map_or(0, |start| self.marks[&start].followed);
+                let followed = self.piece(at).map_or(0, |mark| mark.followed);
                 for (place, reach, followed) in [(before, reach, 0), (after, Reach::FromHere, followed)] {
                     let Some(place) = place else { continue };
                     let other = self.marks.get_mut(&place);
@@ -251,8 +244,7 @@ impl Track {
     /// Ends the target at `position`; returns the positions that this changes, or `None` at the first box, before it, and
     /// where the target has ended.
     pub fn end(&mut self, position: usize) -> Option<Range<usize>> {
-        let piece = self.piece(position).filter(|start| self.marks[start].given.bbox.is_some());
-        if position <= self.start() || piece.is_none() {
+        if position <= self.start() || self.piece(position).is_none_or(|mark| mark.given.bbox.is_none()) {
             return None;
         }
         let end = self.next_piece(position);
@@ -274,7 +266,6 @@ impl Track {
             return None;
         }
         let mark = self.marks.remove(&position)?;
-        let start = self.piece(position).filter(|start| self.marks[start].given.bbox.is_some());
         if mark.is_pin() {
             match mark.before {
                 Some(before) => self.put((*before).clone()),
@@ -283,7 +274,7 @@ impl Track {
             return Some(position..position + 1);
         }
         let end = self.next_piece(position);
-        if start.is_none() {
+        if self.piece(position).is_none_or(|mark| mark.given.bbox.is_none()) {
             self.clear(position..end);
         }
         Some(position..end)
@@ -292,13 +283,17 @@ impl Track {
     /// What the piece before the mark at `position` misses without it; `None` if the target had ended.
     pub fn resumes(&self, position: usize) -> Option<Missing> {
         self.marks.get(&position)?;
-        let Mark { given, followed, .. } = self.marks[&self.piece(position.checked_sub(1)?)?];
-        given.bbox.map(|_| Missing { target: self.id, at: followed, from: given, to: None })
+        let Mark { given, followed, .. } = *self.piece(position.checked_sub(1)?)?;
+        given.bbox.map(|_| Missing { target: self.about.id, at: followed, from: given, to: None })
     }
 
-    /// The start of the piece at a position.
-    fn piece(&self, position: usize) -> Option<usize> {
-        self.marks.range(..=position).rfind(|(_, mark)| !mark.is_pin()).map(|(&start, _)| start)
+    /// The mark that begins the piece at a position.
+    fn piece(&self, position: usize) -> Option<&Mark> {
+        self.marks.range(..=position).map(|(_, mark)| mark).rfind(|mark| !mark.is_pin())
+    }
+
+    fn piece_mut(&mut self, position: usize) -> Option<&mut Mark> {
+        self.marks.range_mut(..=position).map(|(_, mark)| mark).rfind(|mark| !mark.is_pin())
     }
 
     /// The start of the piece after `position`; `usize::MAX` without one.
@@ -309,14 +304,8 @@ impl Track {
 
     /// Ends the piece before `position` there.
     fn follow_to(&mut self, position: usize) {
-        if let Some(start) = position.checked_sub(1).and_then(|before| self.piece(before)) {
-            self.follow(start, self.marks[&start].followed.min(position));
-        }
-    }
-
-    fn follow(&mut self, start: usize, followed: usize) {
-        if let Some(mark) = self.marks.get_mut(&start) {
-            mark.followed = followed;
+        if let Some(mark) = position.checked_sub(1).and_then(|before| self.piece_mut(before)) {
+            mark.followed = mark.followed.min(position);
         }
     }
 

@@ -126,8 +126,8 @@ fn a_first_box_is_picked_on_the_page() {
         drop(command);
         assert_eq!(served.stands_at(1)["status"]["pick"], true);
         assert_eq!(served.post(&json!({ "do": "play" })).status, 409);
-        assert_eq!(served.post(&json!({ "do": "pick", "bbox": [900, 30, 24, 32] })).status, 409);
-        served.order(json!({ "do": "pick", "bbox": [40, 30, 24, 32] }));
+        assert_eq!(served.post(&json!({ "do": "add", "bbox": [900, 30, 24, 32] })).status, 409);
+        served.order(json!({ "do": "add", "bbox": [40, 30, 24, 32] }));
         assert!(served.child.wait().unwrap().success());
         assert_eq!(frames_of(place.json("picked.json")), frames_of(place.json(plain)));
     }

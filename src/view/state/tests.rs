@@ -5,7 +5,9 @@ use ndarray::array;
 use std::time::Instant;
 
 use super::*;
+use crate::bbox::BBox;
 use crate::error::{Error, Result};
+use crate::export::Given;
 use crate::frame::{Channels, FrameBuf, PixelFormat};
 use crate::media::decode_bytes;
 use crate::run::Outcome;
@@ -47,16 +49,19 @@ fn a_page_gets_the_changes_that_it_lacks() {
     assert!(!shared.change(|state| state.found(1, record_at(3, bbox(9.0)))));
     assert!(!shared.change(|state| state.found(2, record_at(3, bbox(9.0)))));
     let all = shared.news(&Wants::default(), Duration::ZERO).text;
-    assert_eq!((all["changes"].as_array().unwrap().len(), &all["changes"][0]), (4, &serde_json::json!([1, 1, null])));
+    assert_eq!(
+        (all["changes"].as_array().unwrap().len(), &all["changes"][0]),
+        (4, &serde_json::json!([1, 1, usize::MAX]))
+    );
     assert_eq!(all["changes"][3], serde_json::json!([1, 3, [3.0, 0.0, 2.0, 1.0], "missing", null, null]));
     let wants = Wants { after: all["serial"].as_u64().unwrap(), changes: 4, ..Wants::default() };
     shared.change(|state| give(state, 1, bbox(2.5), record_at(2, bbox(2.5))));
     let news = shared.news(&wants, Duration::ZERO).text;
-    assert_eq!(news["changes"][0], serde_json::json!([1, 2, null]));
+    assert_eq!(news["changes"][0], serde_json::json!([1, 2, usize::MAX]));
     assert_eq!(news["changes"][1][2], serde_json::json!([2.5, 0.0, 2.0, 1.0]));
     assert_eq!(
-        news["targets"][0]["marks"],
-        serde_json::json!([[1, true, "from-here", null, null], [2, true, "from-here", null, 2]])
+        news["targets"][0]["given"],
+        serde_json::json!([{ "frame": 1, "bbox": [1.0, 0.0, 2.0, 1.0] }, { "frame": 2, "bbox": [2.5, 0.0, 2.0, 1.0], "until": 2 }])
     );
     // A new page gets the final record of each position.
     let all = shared.news(&Wants::default(), Duration::ZERO).text;
@@ -80,7 +85,7 @@ fn a_page_drops_the_records_of_a_removed_target_before_its_id_is_reused() {
     shared.change(|state| give(state, 1, bbox(7.0), record_at(9, bbox(7.0))));
     let changes = shared.news(&wants, Duration::ZERO).text["changes"].clone();
     assert_eq!(changes.as_array().unwrap().len(), 3);
-    assert_eq!((&changes[0], &changes[2][1]), (&serde_json::json!([1, 0, null]), &serde_json::json!(9)));
+    assert_eq!((&changes[0], &changes[2][1]), (&serde_json::json!([1, 0, usize::MAX]), &serde_json::json!(9)));
 }
 
 #[test]
@@ -265,14 +270,14 @@ fn every_change_can_be_undone() {
     step(&mut state, &|state| _ = state.change(1, |track| track.end(8)));
     let name = |state: &mut ViewState, name: &str| {
         state.change(1, |track| {
-            track.name = Some(name.into());
+            track.about.name = Some(name.into());
             Some(0..0)
         });
     };
     step(&mut state, &|state| name(state, "Anna"));
     step(&mut state, &|state| {
         give(state, 2, bbox(3.0), record(3, 3.0));
-        state.tracks.get_mut(&2).unwrap().name = Some("Bob".into());
+        state.tracks.get_mut(&2).unwrap().about.name = Some("Bob".into());
     });
     step(&mut state, &|state| state.remove(1));
     // The work goes on in another view of the same clip.
@@ -282,19 +287,19 @@ fn every_change_can_be_undone() {
     let last = before.len() - 1;
     assert_eq!(before[last], seen(&state));
     for earlier in before[..last].iter().rev() {
-        assert!(state.undo().is_some());
+        assert!(state.undo(false).is_some());
         assert_eq!(*earlier, seen(&state));
     }
     // The first target goes too, and then there is nothing more.
-    assert!(state.undo().is_some() && state.tracks.is_empty() && state.undo().is_none());
+    assert!(state.undo(false).is_some() && state.tracks.is_empty() && state.undo(false).is_none());
     for later in &before {
-        assert!(state.redo().is_some());
+        assert!(state.undo(true).is_some());
         assert_eq!(*later, seen(&state));
     }
-    assert!(state.redo().is_none());
+    assert!(state.undo(true).is_none());
     // A new change ends what could be made again.
-    assert!(state.undo().is_some() && state.undo().is_some());
+    assert!(state.undo(false).is_some() && state.undo(false).is_some());
     assert_eq!(state.status.redo, 2);
     name(&mut state, "Bob");
-    assert_eq!((state.redo(), state.status.redo), (None, 0));
+    assert_eq!((state.undo(true), state.status.redo), (None, 0));
 }
