@@ -3,6 +3,8 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+#[cfg(feature = "cli")]
+use std::time::SystemTime;
 
 use tempfile::{Builder, NamedTempFile};
 
@@ -138,6 +140,23 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
+}
+
+/// When a file was written; `None` if there is none.
+#[cfg(feature = "cli")]
+pub(crate) fn written(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|file| file.modified()).ok()
+}
+
+/// A name beside `path` that no file has: with `.why-1` or a higher number.
+#[cfg(feature = "cli")]
+pub(crate) fn free_beside(path: &Path, why: &str) -> PathBuf {
+    let name = |n: usize| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{why}-{n}"));
+        PathBuf::from(name)
+    };
+    (1..).map(name).find(|name| !name.exists()).unwrap_or_default()
 }
 
 #[cfg(test)]

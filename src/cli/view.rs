@@ -15,6 +15,7 @@ use super::settings::{self, Resolved, SettingsArgs};
 use super::source::{self, RangeArgs, ReadArgs};
 use super::targets::TargetArgs;
 use crate::Params;
+use crate::atomic_file::{free_beside, written};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::Error;
@@ -187,7 +188,7 @@ fn overview(clip: &Path, session: Option<&Path>) -> Overview {
 
 /// Copies a session whose boxes are left out; returns a warning.
 fn keep_former(session: &Path) -> Result<String, Failure> {
-    let former = view::free_beside(session, "former");
+    let former = free_beside(session, "former");
     std::fs::copy(session, &former).map_err(|source| Error::io(&former, source))?;
     let former = former.display();
     Ok(format!("the settings are others, so all is tracked anew; the former boxes are in {former}"))
@@ -241,7 +242,7 @@ fn setup(
         _ => (initial, Vec::new(), args.targets.init_file.is_some()),
     };
     // Unless another program has written the session meanwhile.
-    let work = place.work.remove(given).filter(|(_, time)| *time == session_path.and_then(view::written));
+    let work = place.work.remove(given).filter(|(_, time)| *time == session_path.and_then(written));
     let mut setup = Setup::new(cache, document, resolved.params, cancel);
     setup.work = work.map(|(work, _)| work);
     setup.clips = place.clips.iter().map(|(_, done)| done.clone()).collect();
@@ -283,7 +284,7 @@ fn serve(
     let next = view.next_clip();
     if next.is_some() {
         let (work, done) = view.take_work(name_of(given));
-        place.work.insert(given.into(), (work, session.and_then(view::written)));
+        place.work.insert(given.into(), (work, session.and_then(written)));
         place.clips.iter_mut().filter(|(clip, _)| clip == given).for_each(|(_, known)| known.clone_from(&done));
     }
     match view.close().map_err(Failure::from) {

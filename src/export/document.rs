@@ -100,7 +100,8 @@ impl Document {
             for (frame, bbox) in target.boxes() {
                 let is_occluded = occluded.contains(&(target.id, frame));
                 let state = if is_occluded { State::Occluded } else { State::Initial };
-                let item = Item::numbered(frame, None, Err(Error::NotInitialized), 0.0);
+                let mut item = Item::numbered(frame, None, Err(Error::NotInitialized), 0.0);
+                item.name = info.map_or(item.name, |info| info.frame_name(frame));
                 frames.push(FrameRecord::said(&item, target.id, (bbox, None), state));
             }
         }
@@ -139,10 +140,9 @@ impl Document {
     /// with the path.
     pub fn save(&self, to: &Path, format: Option<&str>) -> Result<()> {
         let names = || format!("one of {}", Form::BOXES.map(|(name, _)| name).join(", "));
-        let known = |name: &str| Form::BOXES.into_iter().find(|(known, _)| *known == name);
         let form = match format {
             Some(name) => {
-                known(name).ok_or_else(|| Error::parameter("format", name, format!("must be {}", names())))?.1
+                Form::named(name).ok_or_else(|| Error::parameter("format", name, format!("must be {}", names())))?
             }
             None => Form::of(to, self.named).unwrap_or(Form::Overlay),
         };

@@ -118,6 +118,11 @@ impl Form {
         ("yolo", Self::Yolo),
     ];
 
+    /// The format of boxes of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::BOXES.into_iter().find(|(known, _)| *known == name).map(|(_, form)| form)
+    }
+
     /// The form that a path's ending stands for.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::annotation::Base;
-use super::images::{Images, decode};
+use super::images::{self, Images, decode};
 use crate::bbox::BBox;
 use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
@@ -113,6 +113,13 @@ impl Info {
     /// The true box of the frame at `position`.
     pub fn true_box(&self, position: usize) -> Option<BBox> {
         self.truth.get(position.checked_sub(1)?).copied().flatten()
+    }
+
+    /// The name of the frame at `position`: that of its image, or the position in six digits.
+    #[cfg(feature = "cli")]
+    pub(crate) fn frame_name(&self, position: usize) -> String {
+        let image = position.checked_sub(1).and_then(|place| self.images.get(place));
+        image.map_or_else(|| format!("{position:06}"), |image| images::file_name(image))
     }
 
     /// The true box of the frame at `position`, to start tracking from.
