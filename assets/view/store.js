@@ -45,7 +45,7 @@ const store = {
       if (change.length === 3) {
         const [, from, until] = change;
         for (const position of target.records.keys()) {
-          if (position >= from && position < until) target.records.delete(position);
+          if (position >= from && (until === null || position < until)) target.records.delete(position);
         }
       } else {
         const [, position, bbox, state, confidence, polygon] = change;
@@ -54,8 +54,7 @@ const store = {
     }
     for (const id of [...this.targets.keys()]) if (!left.has(id)) this.targets.delete(id);
     for (const { id, given, name, class: kind, attributes } of news.targets) {
-      const mark = ({ frame, bbox, reach = "from-here", occluded = null, until = null }) =>
-        [frame, { given: bbox !== null, reach, occluded, until }];
+      const mark = ({ frame, bbox, ...said }) => [frame, { reach: "from-here", until: null, ...said, given: bbox !== null }];
       const target = this.target(id);
       const key = JSON.stringify(given);
       if (target.key !== key) target.revision += 1;

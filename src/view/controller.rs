@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::export::{Given, TargetRecord};
 use crate::media::{Item, Wait};
 use crate::run::{Attributes, Command, MAX_TARGETS, Reach, word};
-use crate::tracker::{Params, too_small};
+use crate::tracker::{Tracker, too_small};
 
 /// How long a wait for a frame keeps commands waiting.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -61,7 +61,8 @@ pub struct Controller {
     cache: FrameCache,
     /// Ends commands that wait for a frame.
     stop: CancelToken,
-    params: Params,
+    /// A copy follows each new piece.
+    tracker: Tracker,
     checkpoints: Checkpoints,
     /// The frame to go to.
     goal: Option<Goal>,
@@ -89,8 +90,8 @@ pub struct Goal {
 
 impl Controller {
     /// A controller that goes to the frame which was `left`, or to the first one.
-    pub fn new(shared: Arc<SharedState>, messages: Receiver<Message>, setup: Setup) -> Self {
-        let Setup { cache, params, stop, .. } = setup;
+    pub fn new(shared: Arc<SharedState>, messages: Receiver<Message>, tracker: Tracker, setup: Setup) -> Self {
+        let Setup { cache, stop, .. } = setup;
         let (first, last) = (cache.span.first, cache.last);
         let (left, last_id) = shared.look(|state| (state.left, state.tracks.keys().next_back().copied()));
         let is_known = !cache.info().live && left >= first && last.is_none_or(|last| left <= last);
@@ -101,7 +102,7 @@ impl Controller {
             messages,
             cache,
             stop,
-            params,
+            tracker,
             checkpoints: Checkpoints::default(),
             goal: Some(Goal { position, track: position == first }),
             due: Instant::now(),
@@ -277,7 +278,7 @@ impl Controller {
             }
         }
         if self.fill.is_none() {
-            self.fill = next().and_then(|missing| Fill::start(&self.cache.source, &self.params, missing));
+            self.fill = next().and_then(|missing| Fill::start(&self.cache.source, &self.tracker, missing));
         }
         let filling = self.fill.as_ref().and_then(|Fill { missing, .. }| Some([missing.from.frame, missing.to?.frame]));
         if self.shared.look(|state| state.status.filling != filling) {
@@ -288,13 +289,10 @@ impl Controller {
     /// A frame without pixels: its name and its time.
     fn blank(&self, position: usize) -> Item {
         let info = self.cache.info();
-        let time = info.rate.map(|rate| (position.saturating_sub(1)) as f64 / rate);
+        let rate = info.rate.filter(|_| info.images.is_empty());
+        let time = rate.map(|rate| position.saturating_sub(1) as f64 / rate);
         let item = Item::numbered(position, time, Err(Error::NotInitialized), 0.0);
-        let image = position.checked_sub(1).and_then(|place| info.images.get(place)?.file_name());
-        match image {
-            Some(name) => Item { name: name.to_string_lossy().into(), timestamp: None, ..item },
-            None => item,
-        }
+        Item { name: info.frame_name(position), ..item }
     }
 
     /// Whether a frame of a live source has left the cache.
@@ -304,18 +302,18 @@ impl Controller {
 
     /// Runs all trackers that need this frame. The error says which one cannot go on.
     fn track(&mut self, item: &Item) -> Result<(), String> {
-        let checkpoints = &mut self.checkpoints;
+        let (tracker, checkpoints) = (&self.tracker, &mut self.checkpoints);
         let job = |track: &Track| {
             let missing = track.to_track(usize::MAX).filter(|missing| checkpoints.next(missing) == item.position)?;
-            Some((missing.target, missing.from, checkpoints.take(&missing)))
+            checkpoints.take(&missing).or_else(|| Checkpoint::new(tracker, missing.target, missing.from))
         };
         let jobs: Vec<_> = self.shared.look(|state| state.tracks.values().filter_map(job).collect());
-        let (params, scopes) = (&self.params, Scopes::here());
-        let follow = |(target, given, checkpoint): (u32, Given, Option<Checkpoint>)| {
-            let checkpoint = checkpoint.map_or_else(|| Checkpoint::new(params, target, given), Ok);
-            let followed = scopes.enter(|| checkpoint?.follow(item));
+        let scopes = Scopes::here();
+        let follow = |checkpoint: Checkpoint| {
+            let Checkpoint { target, given, .. } = checkpoint;
             // A target that begins here would fail again each time.
             let hint = if given.frame == item.position { ": remove it, or give it another box here" } else { "" };
+            let followed = scopes.enter(|| checkpoint.follow(item));
             followed.map_err(|error| format!("target {target}, frame {}: {error}{hint}", item.position))
         };
         let followed: Vec<_> = jobs.into_par_iter().map(follow).collect();
@@ -608,8 +606,8 @@ impl Controller {
             return Err(format!("frame {at} is gone: give the box in frame {oldest} or a later one"));
         }
         let item = self.frame(at)?;
-        let begun = Checkpoint::new(&self.params, target, given).and_then(|checkpoint| checkpoint.follow(&item));
-        let (checkpoint, record, map) = begun.map_err(|error| error.to_string())?;
+        let begun = Checkpoint::new(&self.tracker, target, given).ok_or("a box is missing")?;
+        let (checkpoint, record, map) = begun.follow(&item).map_err(|error| error.to_string())?;
         self.last_id = self.last_id.max(target);
         self.shared.change(|state| {
             state.change(target, |track| Some(track.give(given, record)));

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -63,8 +63,8 @@ pub struct Server {
 struct Shared {
     handler: Box<Handler>,
     stop: AtomicBool,
-    /// The open connections; those that have ended too, until the next one comes.
-    connections: Mutex<Vec<Weak<Connection>>>,
+    /// The open connections, the oldest first. The thread of a connection holds it too.
+    connections: Mutex<Vec<Arc<Connection>>>,
     /// Bytes of answers under way.
     unread: AtomicUsize,
 }
@@ -111,7 +111,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         let _ = self.accepting.take().map(JoinHandle::join);
-        for open in lock(&self.shared.connections).iter().filter_map(Weak::upgrade) {
+        for open in lock(&self.shared.connections).iter() {
             let _ = open.stream.shutdown(Shutdown::Read);
         }
     }
@@ -126,12 +126,12 @@ impl Shared {
                 // A client that is gone needs no answer. Without a thread the connection is closed; the client tries again.
                 let _ = self.open(stream, from.ip());
             }
-            let open: Vec<_> = lock(&self.connections).iter().filter_map(Weak::upgrade).collect();
             let is_late = |known: &&Arc<Connection>| lock(&known.until).is_some_and(|until| until < Instant::now());
-            for late in open.iter().filter(is_late) {
+            for late in lock(&self.connections).iter().filter(is_late) {
                 let _ = late.stream.shutdown(Shutdown::Both);
             }
             std::thread::sleep(POLL_INTERVAL);
+            lock(&self.connections).retain(|known| Arc::strong_count(known) > 1);
         }
     }
 
@@ -148,7 +148,7 @@ impl Shared {
                 .map_err(wrong);
         }
         let connection = Arc::new(Connection::new(stream, client));
-        open.push(Arc::downgrade(&connection));
+        open.push(Arc::clone(&connection));
         let shared = Arc::clone(self);
         spawn("http", move || drop(shared.serve(&connection))).map(drop)
     }
@@ -210,17 +210,15 @@ impl Shared {
 }
 
 /// Whether one more connection of `client` may be open: where there are too many, the oldest stranger gives way.
-fn make_room(connections: &mut Vec<Weak<Connection>>, client: IpAddr) -> bool {
-    connections.retain(|known| known.strong_count() > 0);
-    let open: Vec<_> = connections.iter().filter_map(Weak::upgrade).collect();
+fn make_room(open: &mut Vec<Arc<Connection>>, client: IpAddr) -> bool {
     let of_client = open.iter().filter(|known| known.client == client).count() >= MAX_OF_CLIENT;
     if !of_client && open.len() < MAX_CONNECTIONS {
         return true;
     }
-    let mut strangers = open.iter().filter(|known| !known.admitted.load(Ordering::Relaxed));
-    let Some(oldest) = strangers.find(|known| !of_client || known.client == client) else { return false };
-    let _ = oldest.stream.shutdown(Shutdown::Both);
-    connections.retain(|known| known.as_ptr() != Arc::as_ptr(oldest));
+    let gives_way =
+        |known: &Arc<Connection>| !known.admitted.load(Ordering::Relaxed) && (!of_client || known.client == client);
+    let Some(oldest) = open.iter().position(gives_way) else { return false };
+    let _ = open.remove(oldest).stream.shutdown(Shutdown::Both);
     true
 }
 
@@ -235,6 +233,9 @@ fn read(reader: &mut impl BufRead) -> io::Result<Result<Request, Response>> {
         if reader.by_ref().take(left as u64).read_until(b'\n', &mut head)? == 0 {
             return Err(ErrorKind::UnexpectedEof.into());
         }
+    }
+    if !head.ends_with(b"\r\n\r\n") {
+        return Ok(Err(malformed("its lines must end in CR LF")));
     }
     let mut request = match parse(&head) {
         Ok(request) => request,
@@ -448,12 +449,12 @@ mod tests {
             Arc::new(Connection::new(stream, client))
         };
         let connections: Vec<_> = (0..MAX_OF_CLIENT).map(connect).collect();
-        let mut open: Vec<_> = connections.iter().map(Arc::downgrade).collect();
+        let mut open = connections.clone();
         connections[0].admitted.store(true, Ordering::Relaxed);
         assert!(make_room(&mut open, IpAddr::from([127, 0, 0, 2])) && open.len() == MAX_OF_CLIENT);
         assert!(make_room(&mut open, client) && open.len() == MAX_OF_CLIENT - 1);
-        assert!(open.iter().all(|known| known.as_ptr() != Arc::as_ptr(&connections[1])), "the second one gave way");
-        open.push(Arc::downgrade(&connections[1]));
+        assert!(open.iter().all(|known| !Arc::ptr_eq(known, &connections[1])), "the second one gave way");
+        open.push(Arc::clone(&connections[1]));
         connections.iter().for_each(|known| known.admitted.store(true, Ordering::Relaxed));
         assert!(!make_room(&mut open, client));
     }
@@ -465,7 +466,8 @@ mod tests {
         assert_eq!(post("Host: b"), Some(400));
         assert_eq!(status(b"GET / HTTP/1.1\r\n\r\n"), Some(400));
         assert_eq!(status(b"PUT / HTTP/1.1\r\nHost: a\r\n\r\n"), Some(405));
-        assert_eq!(requests(b"GET / HTTP/1.1\nHost: a\n\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"), 2);
+        assert_eq!(status(b"GET / HTTP/1.1\nHost: a\n\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"), Some(400));
+        assert_eq!(status(b"\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"), Some(400));
         assert_eq!(post("Content-Length: 70000"), Some(413));
         assert_eq!(post("Content-Length: -1"), Some(400));
         assert_eq!(post("Content-Length: 99999999999999999999999"), Some(400));

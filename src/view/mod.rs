@@ -30,7 +30,6 @@ use serde::Serialize;
 
 pub use self::frame_cache::{FrameCache, MAX_CACHE_BYTES};
 pub use self::http::requests;
-pub use self::results::{free_beside, written};
 pub use self::state::Work;
 
 use self::controller::{Controller, Handled, Message};
@@ -44,7 +43,7 @@ use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
 use crate::export::Document;
 use crate::run::Command;
-use crate::tracker::Params;
+use crate::tracker::{Params, Tracker};
 
 /// How long a command may take.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(20);
@@ -157,7 +156,7 @@ impl View {
     /// # Errors
     /// [`Error::Io`] for an address or a port that cannot be listened on; errors of the settings and of the output.
     pub fn open(mut setup: Setup, address: &Address) -> Result<Self> {
-        setup.params.check()?;
+        let tracker = Tracker::new(setup.params.clone())?;
         // Without the brackets of an IPv6 address.
         let host = address.host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let (listener, local) = listen(&host, address.port)?;
@@ -179,7 +178,7 @@ impl View {
         let saver = session.map(|path| Saver::start(path, Arc::clone(&results))).transpose()?;
         let (messages, received) = channel();
         let (end, ended) = channel();
-        let controller = Controller::new(shared, received, setup);
+        let controller = Controller::new(shared, received, tracker, setup);
         let run = move || {
             controller.run();
             // The receiver may be gone.

@@ -13,27 +13,23 @@ use crate::error::{Error, Result};
 use crate::export::{FrameRecord, Given};
 use crate::media::{Demand, Item, Source};
 use crate::run::{Cause, Passes, Session};
-use crate::tracker::{Params, State, Tracker};
+use crate::tracker::{State, Tracker};
 
 /// A tracker that has seen all frames of a piece up to one of them.
 pub struct Checkpoint {
     pub target: u32,
     /// The box that begins its piece.
-    given: Given,
+    pub given: Given,
     /// The frame that it is to see next.
     next: usize,
     session: Session<Tracker>,
 }
 
 impl Checkpoint {
-    /// A tracker that is to learn `target` in a given box.
-    ///
-    /// # Errors
-    /// No box, and the tracker's own.
-    pub fn new(params: &Params, target: u32, given: Given) -> Result<Self> {
-        let bbox = given.bbox.ok_or(Error::NotInitialized)?;
-        let session = Session::of(Tracker::new(params.clone())?, given.frame, bbox);
-        Ok(Self { target, given, next: given.frame, session })
+    /// A tracker that is to learn `target` in a given box; `None` without one.
+    pub fn new(tracker: &Tracker, target: u32, given: Given) -> Option<Self> {
+        let session = Session::of(tracker.clone(), given.frame, given.bbox?);
+        Some(Self { target, given, next: given.frame, session })
     }
 
     /// Learns the target in its first frame, and tracks it in the next ones. Of these, an unreadable one or one of another
@@ -147,10 +143,9 @@ impl Missing {
     }
 
     /// The frames as the command line tracks them with `--both-sides`.
-    fn both_sides(&self, source: &dyn Source, params: &Params, cancel: &CancelToken) -> Result<Vec<FrameRecord>> {
+    fn both_sides(&self, source: &dyn Source, tracker: &Tracker, cancel: &CancelToken) -> Result<Vec<FrameRecord>> {
         let Some(pair @ [(first, begin), (last, end)]) = self.ends() else { return Ok(Vec::new()) };
-        let channels = params.channels();
-        let tracker = Tracker::new(params.clone())?;
+        let channels = tracker.params().channels();
         let mut items = Vec::new();
         let frames = source.stream((first..=last).into(), Demand::from(channels), cancel)?.inspect(|item| {
             let Item { position, timestamp, decode_ms, .. } = *item;
@@ -162,7 +157,7 @@ impl Missing {
         session.skip_bad_frames(true);
         session.give(1, last, Some(end));
         let passes = Passes { source, channels, cancel, smooth: false };
-        let (found, halt) = passes.run(&mut session, frames, &[(1, vec![pair])], Some(&tracker), &mut |_| ());
+        let (found, halt) = passes.run(&mut session, frames, &[(1, vec![pair])], Some(tracker), &mut |_| ());
         if let Some(halt) = halt {
             return Err(halt.cause.into_error());
         }
@@ -180,10 +175,10 @@ pub struct Fill {
 
 impl Fill {
     /// Starts it; `None` if there can be no thread.
-    pub fn start(source: &Arc<dyn Source>, params: &Params, missing: Missing) -> Option<Self> {
-        let (source, params, cancel) = (Arc::clone(source), params.clone(), CancelToken::default());
+    pub fn start(source: &Arc<dyn Source>, tracker: &Tracker, missing: Missing) -> Option<Self> {
+        let (source, tracker, cancel) = (Arc::clone(source), tracker.clone(), CancelToken::default());
         let quit = cancel.clone();
-        let work = move || quit.scope(|| missing.both_sides(source.as_ref(), &params, &quit));
+        let work = move || quit.scope(|| missing.both_sides(source.as_ref(), &tracker, &quit));
         spawn("both sides", work).ok().map(|thread| Self { missing, cancel, thread })
     }
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::state::SharedState;
 use super::track::Track;
+use crate::atomic_file::{free_beside, written};
 use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
 use crate::export::{Destination, Document, Exporter, Form, FrameResult, Frames, Json, Layout};
@@ -28,18 +29,12 @@ pub struct Results {
 }
 
 impl Results {
-    /// The labels that a page asks for, in a format whose file has this name: the file, or a zip of several. `pictures`
-    /// says whether the frames are written too, `target` is that of a format of one target.
+    /// The labels that a page asks for: a file, or a zip of several. `pictures` says whether the frames are written too,
+    /// `target` is that of a format of one target.
     ///
     /// # Errors
     /// When there is no record, no place for a temporary file, or no way to read the pictures again.
-    pub fn export(
-        &self,
-        (form, file): (Form, &str),
-        layout: &Layout,
-        pictures: bool,
-        target: Option<u32>,
-    ) -> Result<Vec<u8>> {
+    pub fn export(&self, form: Form, layout: &Layout, pictures: bool, target: Option<u32>) -> Result<Vec<u8>> {
         let mut document = self.document();
         if let (Form::Otb, Some(target)) = (form, target) {
             let missing = self.shared.look(|state| Some(state.tracks.get(&target)?.missing(usize::MAX).next()));
@@ -58,7 +53,17 @@ impl Results {
         let io = |source| Error::io("a temporary folder", source);
         let folder = tempfile::tempdir().map_err(io)?;
         let is_folder = form == Form::Yolo;
-        let path = if is_folder { folder.path().to_owned() } else { folder.path().join(file) };
+        let ending = match form {
+            Form::Otb | Form::Mot => "txt",
+            Form::Cvat => "xml",
+            Form::Csv => "csv",
+            Form::JsonLines => "jsonl",
+            _ => "json",
+        };
+        let path = match is_folder {
+            true => folder.path().to_owned(),
+            false => folder.path().join("labels").with_extension(ending),
+        };
         document.write(form.boxes(&path.as_path().into(), layout).ok_or(Error::NotInitialized)??)?;
         if pictures {
             self.pictures(&folder.path().join("images"), &document)?;
@@ -181,11 +186,6 @@ impl Saver {
     }
 }
 
-/// When a file was written; `None` if there is none.
-pub fn written(path: &Path) -> Option<SystemTime> {
-    std::fs::metadata(path).and_then(|file| file.modified()).ok()
-}
-
 /// Saves the session whenever targets have changed, and once more in the end. What stands in the file at
 /// `path`, or no target if there is none, has the revision `opened`; so a view in which nothing is done writes nothing.
 ///
@@ -239,16 +239,6 @@ fn elsewhere(results: &Results, path: &Path, reason: &str) -> Error {
         None => "the session is lost".into(),
     };
     Error::Evaluation { what: reason.into(), reason: said }
-}
-
-/// A name beside `path` that no file has: with `.why-1` or a higher number.
-pub fn free_beside(path: &Path, why: &str) -> PathBuf {
-    let name = |n: usize| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".{why}-{n}"));
-        PathBuf::from(name)
-    };
-    (1..).map(name).find(|name| !name.exists()).unwrap_or_default()
 }
 
 /// Minimum time between two saves.

@@ -6,6 +6,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use constant_time_eq::constant_time_eq;
+use serde_json::json;
 
 use super::call;
 use super::controller::Message;
@@ -34,17 +35,6 @@ const PROGRAM: [&str; 12] = [
     include_str!("../../assets/view/edits.js"),
     include_str!("../../assets/view/keys.js"),
     include_str!("../../assets/view/main.js"),
-];
-
-/// The formats that a page can save, and the names of their files in a zip.
-const EXPORTS: [(&str, Form, &str); 7] = [
-    ("json", Form::Json, "labels.json"),
-    ("mot", Form::Mot, "labels.txt"),
-    ("otb", Form::Otb, "labels.txt"),
-    ("coco", Form::Coco, "labels.json"),
-    ("cvat", Form::Cvat, "labels.xml"),
-    ("label-studio", Form::LabelStudio, "labels.json"),
-    ("yolo", Form::Yolo, "labels"),
 ];
 
 /// Maximum pixels by which interpolated frames may differ.
@@ -150,7 +140,7 @@ impl Routes {
             ("GET", "/news") => self.news(request)?,
             ("GET", "/clips") => Response::ok("application/json", self.clips.clone()),
             ("GET", "/export") => self.export(request)?,
-            ("POST", "/command") => self.command(request),
+            ("POST", "/command") => self.command(request)?,
             _ => Response::refused(404, "there is no such page here"),
         })
     }
@@ -164,8 +154,7 @@ impl Routes {
         }
         let refused = |reason: String| Response::refused(400, &reason);
         let name = request.parameter("form").unwrap_or_default();
-        let known = EXPORTS.into_iter().find(|(known, ..)| *known == name);
-        let (_, form, file) = known.ok_or_else(|| refused(format!("form={name} is none of the formats")))?;
+        let form = Form::named(name).ok_or_else(|| refused(format!("form={name} is none of the formats")))?;
         let tolerance: f64 = integer(request, "tolerance")?.unwrap_or(TOLERANCE);
         if !(0.0..=MAX_TOLERANCE).contains(&tolerance) {
             return Err(refused(format!("the tolerance must be from 0 to {MAX_TOLERANCE} pixels")));
@@ -178,7 +167,7 @@ impl Routes {
         // COCO names a picture of each frame, whether it is written or not: its readers ask for one.
         let with_frames = form == Form::Coco;
         let layout = Layout { tolerance, turned, with_frames, ..Layout::of(&self.results.blank.source) };
-        let made = self.results.export((form, file), &layout, pictures, target);
+        let made = self.results.export(form, &layout, pictures, target);
         let body = made.map_err(|error| Response::refused(409, &error.to_string()))?;
         let media = if body.starts_with(b"PK") { "application/zip" } else { "application/octet-stream" };
         Ok(Response::ok(media, body).with("Content-Disposition", "attachment").holding(place))
@@ -203,20 +192,15 @@ impl Routes {
         Ok(Response::ok("application/octet-stream", body))
     }
 
-    fn command(&self, request: &Request) -> Response {
+    fn command(&self, request: &Request) -> Result<Response, Response> {
         let is_run = |run: &str| self.results.shared.look(|state| state.status.run == run);
         if !request.parameter("run").is_none_or(is_run) {
-            return Response::refused(409, "another clip is shown now: load the page again");
+            return Err(Response::refused(409, "another clip is shown now: load the page again"));
         }
-        let command = match Command::parse(&request.body) {
-            Ok(command) => command,
-            Err(reason) => return Response::refused(400, &reason),
-        };
-        match call(&self.messages, command) {
-            Ok(None) => Response::ok("application/json", "{}"),
-            Ok(Some(said)) => Response::ok("application/json", serde_json::json!({ "said": said }).to_string()),
-            Err(reason) => Response::refused(409, &reason),
-        }
+        let command = Command::parse(&request.body).map_err(|reason| Response::refused(400, &reason))?;
+        let said = call(&self.messages, command).map_err(|reason| Response::refused(409, &reason))?;
+        let told = said.map_or(json!({}), |said| json!({ "said": said }));
+        Ok(Response::ok("application/json", told.to_string()))
     }
 }
 

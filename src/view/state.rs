@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::track::{Missing, Track};
 use crate::cancel::lock;
 use crate::encode::page_jpeg;
-use crate::export::{FrameRecord, TargetRecord};
+use crate::export::{FrameRecord, TargetRecord, range};
 use crate::media::Item;
 use crate::run::Reach;
 use crate::tracker::ResponseMap;
@@ -301,11 +301,14 @@ impl ViewState {
         News { text, picture, levels: map.map(|map| map.levels.clone()).unwrap_or_default() }
     }
 
-    /// A change for a page: `[target, position, [box], state, confidence, polygon]` or `[target, from, until]`;
+    /// A change for a page: `[target, position, [box], state, confidence, polygon]` or `[target, from, until or null]`;
     /// `None` for a record that a later change removes.
     fn change_json(&self, change: &Change) -> Option<serde_json::Value> {
         match change {
-            Change::Gone(target, range) => Some(serde_json::json!([target, range.start, range.end])),
+            Change::Gone(target, range) => {
+                let end = Some(range.end).filter(|end| *end != usize::MAX);
+                Some(serde_json::json!([target, range.start, end]))
+            }
             Change::Found(target, position) => {
                 let record = self.tracks.get(target)?.at(*position)?;
                 let bbox = record.finite_box();
@@ -383,11 +386,10 @@ impl Map {
     /// The levels of a response.
     pub fn of(target: u32, response: &ResponseMap<'_>) -> Self {
         let map = response.centered();
-        let (low, high) = crate::export::range(map.view());
+        let (low, high) = range(map.view());
         // In f64, as the range of an f32 map may be larger than an f32. NaN becomes level 0.
         let unit = 255.0 / (f64::from(high) - f64::from(low));
-        let level = |value: &f32| ((f64::from(*value) - f64::from(low)) * unit).round() as u8;
-        let levels = map.iter().map(level).collect();
+        let levels = map.iter().map(|value| ((f64::from(*value) - f64::from(low)) * unit).round() as u8).collect();
         let &ResponseMap { step, angle, .. } = response;
         Self { target, size: map.dim(), origin: response.origin(), step, angle, range: (low, high), levels }
     }

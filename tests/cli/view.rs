@@ -63,7 +63,10 @@ fn several_targets_are_written_as_the_command_line_writes_them() {
     let served = serve(&place, both);
     assert_eq!(
         served.stands_at(1)["targets"],
-        json!([{ "id": 1, "marks": [[1, true, "from-here", null, null]] }, { "id": 2, "marks": [[3, true, "from-here", null, null]] }])
+        json!([
+            { "id": 1, "given": [{ "frame": 1, "bbox": [40.0, 30.0, 24.0, 32.0] }] },
+            { "id": 2, "given": [{ "frame": 3, "bbox": [90.0, 50.0, 20.0, 24.0] }] },
+        ])
     );
     served.step(7, 8);
     let (plain, document) = (place.json("plain.json"), served.get("/export?form=json").json());
@@ -409,7 +412,7 @@ fn a_first_frame_that_is_late_is_waited_for() {
     };
     let served = serve_pipe(late, "--init 40,30,24,32");
     let news = served.stands_at(1);
-    assert_eq!(news["targets"], json!([{ "id": 1, "marks": [[1, true, "from-here", null, null]] }]));
+    assert_eq!(news["targets"], json!([{ "id": 1, "given": [{ "frame": 1, "bbox": [40.0, 30.0, 24.0, 32.0] }] }]));
     let (code, said) = served.interrupt();
     assert_eq!(code, Some(130), "{said}");
 }
@@ -426,7 +429,10 @@ fn a_box_of_a_frame_of_a_pipe_that_is_to_come_is_taken() {
     let news = served.stands_at(1);
     assert_eq!(
         news["targets"],
-        json!([{ "id": 1, "marks": [[1, true, "from-here", null, null]] }, { "id": 2, "marks": [[5, true, "from-here", null, null]] }])
+        json!([
+            { "id": 1, "given": [{ "frame": 1, "bbox": [40.0, 30.0, 24.0, 32.0] }] },
+            { "id": 2, "given": [{ "frame": 5, "bbox": [90.0, 50.0, 20.0, 24.0] }] },
+        ])
     );
     // Nothing is to be saved of the second one alone yet; the document of both has what there is.
     let nothing = served.get("/export?form=otb&target=2");
