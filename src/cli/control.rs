@@ -15,7 +15,7 @@ use crate::cancel::{CancelToken, spawn};
 use crate::export::{Run, TargetRecord};
 use crate::media::{Item, is_pipe};
 use crate::run::{Command, MAX_TARGETS, Reach, Request, Session, word};
-use crate::tracker::{Tracker, check_start, too_small};
+use crate::tracker::{Tracker, check_start};
 
 /// Bytes of the longest line; a longer one is refused.
 const MAX_LINE: u64 = 256 << 10;
@@ -62,11 +62,7 @@ impl Answer {
     fn new(line: u64, request: &Request, index: usize, done: Result<Vec<Option<usize>>, String>) -> Self {
         let (answer, tag) = (request.word.clone(), request.tag.clone());
         let (accepted, reason) = (done.is_ok(), done.as_ref().err().cloned());
-        let warning = match &request.command {
-            Ok(Command::Add { bbox, .. } | Command::Give { bbox, .. }) if accepted => too_small(bbox),
-            _ => None,
-        };
-        let warning = warning.map(|text| format!("the box {text}"));
+        let warning = request.command.as_ref().ok().filter(|_| accepted).and_then(Command::doubt);
         Self { answer, line, tag, index, accepted, ids: done.unwrap_or_default(), reason, warning, refused: Vec::new() }
     }
 }

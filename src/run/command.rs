@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::detections::{Detection, MAX_DETECTIONS};
 use crate::bbox::BBox;
+use crate::tracker::too_small;
 
 /// The version of the commands.
 const VERSION: u64 = 1;
@@ -232,10 +233,10 @@ impl Command {
         Request::parse(text).command
     }
 
-    /// The box that the command gives.
-    pub fn bbox(&self) -> Option<BBox> {
+    /// Doubt about the box that the command gives.
+    pub fn doubt(&self) -> Option<String> {
         match self {
-            Self::Add { bbox, .. } | Self::Give { bbox, .. } => Some(*bbox),
+            Self::Add { bbox, .. } | Self::Give { bbox, .. } => too_small(bbox).map(|said| format!("the box {said}")),
             _ => None,
         }
     }

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::export::{Given, TargetRecord};
 use crate::media::{Item, Wait};
 use crate::run::{Attributes, Command, MAX_TARGETS, Reach, word};
-use crate::tracker::{Tracker, too_small};
+use crate::tracker::Tracker;
 
 /// How long a wait for a frame keeps commands waiting.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -395,7 +395,7 @@ impl Controller {
         if self.shared.look(|state| state.status.pick) && !matches!(command, Command::Add { .. }) {
             return Err("this page only asks for the first box".into());
         }
-        let (drawn, shown) = (command.bbox(), self.position());
+        let (doubt, shown) = (command.doubt(), self.position());
         match command {
             Command::Add { id, position, bbox, name, class } => {
                 let target = self.add(id, Given::new(position.unwrap_or(shown), Some(bbox)))?;
@@ -436,7 +436,7 @@ impl Controller {
                 return Err("this is a command of a run, not of the page".into());
             }
         }
-        Ok(drawn.and_then(|bbox| too_small(&bbox)).map(|said| format!("the box {said}")))
+        Ok(doubt)
     }
 
     fn check_known(&self, target: u32) -> Result<(), String> {
