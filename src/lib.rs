@@ -108,6 +108,8 @@ mod ffmpeg;
 mod fft;
 mod filters;
 mod frame;
+#[cfg(feature = "cli")]
+mod http;
 pub mod kernels;
 pub mod machines;
 #[cfg(feature = "files")]
@@ -140,7 +142,7 @@ pub mod fuzzed {
 
     /// Reads the requests of a connection; returns their number.
     pub fn requests(bytes: &[u8]) -> usize {
-        crate::view::requests(bytes)
+        crate::http::requests(bytes)
     }
 
     /// Reads the networks of a folder and runs them once.

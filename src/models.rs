@@ -327,10 +327,10 @@ fn push_number(message: &mut Vec<u8>, mut value: u64) {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
     use std::net::TcpListener;
 
     use super::*;
+    use crate::http::{Request, Response, Server};
 
     const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/networks");
 
@@ -354,27 +354,16 @@ mod tests {
         }
     }
 
-    /// The address of a server; `answer` makes the body of a file's content.
+    /// The address of a server that listens until the program ends; `answer` makes the body of a file's content.
     fn serve(answer: fn(Vec<u8>) -> Vec<u8>) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = format!("http://{}/mirror/", listener.local_addr().unwrap());
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (mut stream, mut request) = (stream.unwrap(), Vec::new());
-                while !request.ends_with(b"\r\n\r\n") {
-                    let mut byte = [0];
-                    stream.read_exact(&mut byte).unwrap();
-                    request.push(byte[0]);
-                }
-                let request = String::from_utf8(request).unwrap();
-                let name = request.strip_prefix("GET /mirror/").unwrap().split(' ').next().unwrap();
-                let data = fs::read(Path::new(FIXTURES).join(name)).unwrap();
-                // A client may have enough before the end.
-                let _ =
-                    stream.write_all(&[b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", &answer(data)[..]].concat());
-            }
-        });
-        address
+        let address = listener.local_addr().unwrap();
+        let handler = move |request: &Request| {
+            let name = request.path.strip_prefix("/mirror/").unwrap();
+            Response::ok("application/octet-stream", answer(fs::read(Path::new(FIXTURES).join(name)).unwrap()))
+        };
+        std::mem::forget(Server::start(listener, address, Box::new(handler)).unwrap());
+        format!("http://{address}/mirror/")
     }
 
     #[test]

@@ -10,7 +10,6 @@
 
 mod controller;
 mod frame_cache;
-mod http;
 mod pieces;
 mod results;
 mod routes;
@@ -29,11 +28,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 
 pub use self::frame_cache::{FrameCache, MAX_CACHE_BYTES};
-pub use self::http::requests;
 pub use self::state::Work;
 
 use self::controller::{Controller, Handled, Message};
-use self::http::Server;
+
 use self::results::{Results, Saver};
 use self::routes::{Gate, Routes, make_token};
 use self::state::{SharedState, Status};
@@ -42,6 +40,7 @@ use crate::bbox::BBox;
 use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
 use crate::export::Document;
+use crate::http::Server;
 use crate::run::Command;
 use crate::tracker::{Params, Tracker};
 

@@ -10,11 +10,11 @@ use serde_json::json;
 
 use super::call;
 use super::controller::Message;
-use super::http::{Request, Response};
 use super::results::Results;
 use super::state::Wants;
 use crate::error::{Error, Result};
 use crate::export::{Form, Layout, TOLERANCE};
+use crate::http::{Request, Response};
 use crate::run::Command;
 
 const PAGE: &str = include_str!("../../assets/view/index.html");

@@ -1,4 +1,4 @@
-//! A small HTTP/1.1 server for the page: one thread per connection, with limits on sizes, connections and times.
+//! A small HTTP/1.1 server for pages and for tests of downloads: one thread per connection, with limits on sizes, connections and times.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -306,7 +306,7 @@ fn parse(head: &[u8]) -> Result<Request, Response> {
     Ok(request)
 }
 
-/// A well-formed request. The [`Gate`](super::routes::Gate) says whether it may be answered.
+/// A well-formed request. The handler says whether it may be answered: the statuses 403 and 421 are those of a stranger.
 #[derive(Debug)]
 pub struct Request {
     /// `GET` (also of a `HEAD`, whose answer is written without its body) or `POST`.
