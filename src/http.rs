@@ -234,7 +234,7 @@ fn read(reader: &mut impl BufRead) -> io::Result<Result<Request, Response>> {
             return Err(ErrorKind::UnexpectedEof.into());
         }
     }
-    if !head.ends_with(b"\r\n\r\n") {
+    if !head.split_inclusive(|byte| *byte == b'\n').all(|line| line.ends_with(b"\r\n")) {
         return Ok(Err(malformed("its lines must end in CR LF")));
     }
     let mut request = match parse(&head) {
@@ -467,6 +467,7 @@ mod tests {
         assert_eq!(status(b"GET / HTTP/1.1\r\n\r\n"), Some(400));
         assert_eq!(status(b"PUT / HTTP/1.1\r\nHost: a\r\n\r\n"), Some(405));
         assert_eq!(status(b"GET / HTTP/1.1\nHost: a\n\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"), Some(400));
+        assert_eq!(status(b"GET / HTTP/1.1\nHost: a\r\n\r\n"), Some(400));
         assert_eq!(status(b"\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"), Some(400));
         assert_eq!(post("Content-Length: 70000"), Some(413));
         assert_eq!(post("Content-Length: -1"), Some(400));

@@ -95,13 +95,12 @@ impl Document {
             return Ok((*document, notes));
         }
         let (width, height) = size.or_else(|| info?.frame_size()).or(said).unwrap_or_default();
-        let mut frames = Vec::new();
+        let (unknown, mut frames) = (Info::default(), Vec::new());
         for target in &targets {
             for (frame, bbox) in target.boxes() {
                 let is_occluded = occluded.contains(&(target.id, frame));
                 let state = if is_occluded { State::Occluded } else { State::Initial };
-                let mut item = Item::numbered(frame, None, Err(Error::NotInitialized), 0.0);
-                item.name = info.map_or(item.name, |info| info.frame_name(frame));
+                let item = Item { timestamp: None, ..info.unwrap_or(&unknown).unread(frame) };
                 frames.push(FrameRecord::said(&item, target.id, (bbox, None), state));
             }
         }

@@ -115,11 +115,14 @@ impl Info {
         self.truth.get(position.checked_sub(1)?).copied().flatten()
     }
 
-    /// The name of the frame at `position`: that of its image, or the position in six digits.
+    /// A frame that is not read: its name, and its time at the rate of a video.
     #[cfg(feature = "cli")]
-    pub(crate) fn frame_name(&self, position: usize) -> String {
+    pub(crate) fn unread(&self, position: usize) -> Item {
         let image = position.checked_sub(1).and_then(|place| self.images.get(place));
-        image.map_or_else(|| format!("{position:06}"), |image| images::file_name(image))
+        let rate = self.rate.filter(|_| self.images.is_empty());
+        let time = rate.map(|rate| position.saturating_sub(1) as f64 / rate);
+        let item = Item::numbered(position, time, Err(Error::NotInitialized), 0.0);
+        Item { name: image.map_or(item.name, |image| images::file_name(image)), ..item }
     }
 
     /// The true box of the frame at `position`, to start tracking from.

@@ -2,7 +2,6 @@
 //! a page.
 
 use std::cmp::Ordering;
-use std::collections::VecDeque;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
@@ -73,7 +72,7 @@ pub struct Controller {
     /// Whether the shown frame is to be read once no command comes.
     unread: bool,
     /// When the last frames were shown.
-    times: VecDeque<Instant>,
+    times: Vec<Instant>,
     /// The highest id of a target so far.
     last_id: u32,
     /// What is tracked from both sides.
@@ -108,7 +107,7 @@ impl Controller {
             due: Instant::now(),
             shown: None,
             unread: false,
-            times: VecDeque::new(),
+            times: Vec::new(),
             fill: None,
         }
     }
@@ -255,7 +254,7 @@ impl Controller {
     }
 
     fn interpolate(&self, missing: &Missing) {
-        let filled = missing.interpolated(|position| self.blank(position));
+        let filled = missing.interpolated(self.cache.info());
         self.shared.change(|state| state.fill(missing, filled));
     }
 
@@ -284,15 +283,6 @@ impl Controller {
         if self.shared.look(|state| state.status.filling != filling) {
             self.shared.change(|state| state.status.filling = filling);
         }
-    }
-
-    /// A frame without pixels: its name and its time.
-    fn blank(&self, position: usize) -> Item {
-        let info = self.cache.info();
-        let rate = info.rate.filter(|_| info.images.is_empty());
-        let time = rate.map(|rate| position.saturating_sub(1) as f64 / rate);
-        let item = Item::numbered(position, time, Err(Error::NotInitialized), 0.0);
-        Item { name: info.frame_name(position), ..item }
     }
 
     /// Whether a frame of a live source has left the cache.
@@ -354,10 +344,8 @@ impl Controller {
 
     fn show_picture(&mut self, picture: Arc<Picture>) {
         let (now, position) = (Instant::now(), picture.position);
-        self.times.push_back(now);
-        while self.times.front().is_some_and(|time| now.duration_since(*time) > Duration::from_secs(1)) {
-            self.times.pop_front();
-        }
+        self.times.push(now);
+        self.times.retain(|time| now.duration_since(*time) <= Duration::from_secs(1));
         if let Some(before) = self.shared.look(|state| state.picture.clone()) {
             self.cache.remember(before, position);
         }
@@ -537,16 +525,16 @@ impl Controller {
 
     /// Goes to a frame and pauses there.
     fn go(&mut self, position: usize, track: bool) -> Result<(), String> {
-        let (oldest, last) = (self.cache.oldest(), self.cache.last);
-        let live = self.cache.info().live;
-        if position < oldest && live && position >= self.cache.span.first {
+        let (first, last) = (self.cache.span.first, self.cache.last);
+        if position < first || last.is_some_and(|last| position > last) {
+            let last = last.map_or("the end".to_owned(), |last| last.to_string());
+            return Err(format!("there is no frame {position}: they go from {first} to {last}"));
+        }
+        if self.is_gone(position) {
+            let oldest = self.cache.oldest();
             return Err(format!("frame {position} is gone: only frames from {oldest} on are kept of such a source"));
         }
-        if position < self.cache.span.first || last.is_some_and(|last| position > last) {
-            let last = last.map_or("the end".to_owned(), |last| last.to_string());
-            return Err(format!("there is no frame {position}: they go from {} to {last}", self.cache.span.first));
-        }
-        if live && !track && position > self.cache.newest {
+        if self.cache.info().live && !track && position > self.cache.newest {
             return Err(format!("frame {position} has not come yet: play up to it"));
         }
         self.head_for(Goal { position, track });

@@ -14,8 +14,6 @@ mod pieces;
 mod results;
 mod routes;
 mod state;
-#[cfg(test)]
-mod tests;
 mod track;
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -140,7 +138,6 @@ impl Setup {
             last: cache.last,
             expected_last: info.length.or(info.expected_length),
             live: info.live,
-            oldest: span.first,
             // A camera sets the pace itself; a pace of our own would fall behind it.
             speed: (!info.live || info.rate.is_some()).then_some(1.0),
             ..Status::default()
@@ -162,17 +159,14 @@ impl View {
         let token = address.token.clone().map_or_else(make_token, Ok)?;
         let session = setup.session.take();
         setup.status.session = session.as_ref().map(|path| path.display().to_string());
-        let shared = Arc::new(SharedState::new(std::mem::take(&mut setup.status)));
+        let shared = Arc::<SharedState>::default();
         let clips = serde_json::to_string(&setup.clips).unwrap_or_default();
-        let document = &mut setup.document;
-        let (targets, records) = (std::mem::take(&mut document.targets), std::mem::take(&mut document.frames));
-        let (left, blank) = (document.position.take(), document.clone());
         shared.prepare(|state| {
-            state.left = left.unwrap_or_default();
-            state.restore(targets, &records);
+            state.status = std::mem::take(&mut setup.status);
+            state.restore(&mut setup.document);
             setup.work.take().into_iter().for_each(|work| state.resume(work));
         });
-        let (frames, stop) = (Arc::clone(&setup.cache.source), setup.stop.clone());
+        let (blank, frames, stop) = (setup.document.clone(), Arc::clone(&setup.cache.source), setup.stop.clone());
         let results = Arc::new(Results { shared: Arc::clone(&shared), blank, frames, stop });
         let saver = session.map(|path| Saver::start(path, Arc::clone(&results))).transpose()?;
         let (messages, received) = channel();
@@ -200,13 +194,12 @@ impl View {
     /// The address for a browser; `HOST` stands for the machine's name if the view listens at all addresses.
     pub fn url(&self) -> String {
         let Address { host, port, token } = &self.address;
-        let host = match self.server.address.ip() {
-            ip if ip.is_unspecified() => "HOST".to_owned(),
-            _ if host.parse::<IpAddr>().is_err() => host.clone(),
-            IpAddr::V6(ip) => format!("[{ip}]"),
-            ip => ip.to_string(),
+        let place = match self.server.address {
+            any if any.ip().is_unspecified() => format!("HOST:{port}"),
+            _ if host.parse::<IpAddr>().is_err() => format!("{host}:{port}"),
+            address => address.to_string(),
         };
-        format!("http://{host}:{port}/?token={}", token.as_deref().unwrap_or_default())
+        format!("http://{place}/?token={}", token.as_deref().unwrap_or_default())
     }
 
     /// A note on the address if a browser cannot open it as printed.
@@ -287,3 +280,6 @@ fn listen(host: &str, port: u16) -> Result<(TcpListener, SocketAddr)> {
     })?;
     Ok((listener, address))
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use crate::bbox::{BBox, Turned};
 use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
 use crate::export::{FrameRecord, Given};
-use crate::media::{Demand, Item, Source};
+use crate::media::{Demand, Info, Item, Source};
 use crate::run::{Cause, Passes, Session};
 use crate::tracker::{State, Tracker};
 
@@ -131,13 +131,13 @@ impl Missing {
         Some([(self.from.frame, self.from.bbox?), (self.to?.frame, self.to?.bbox?)])
     }
 
-    /// The frames, interpolated linearly; `item` has the name and the time of a frame.
-    pub fn interpolated(&self, item: impl Fn(usize) -> Item) -> Vec<FrameRecord> {
+    /// The frames, interpolated linearly.
+    pub fn interpolated(&self, info: &Info) -> Vec<FrameRecord> {
         let Some([(first, a), (last, b)]) = self.ends() else { return Vec::new() };
         let ends = [turned_of(a, self.from.polygon), turned_of(b, self.to.and_then(|to| to.polygon))];
         let between = |at: usize| {
             let turned = ends[0].toward(&ends[1], (at - first) as f64 / (last - first) as f64);
-            FrameRecord::said(&item(at), self.target, (turned.bbox(), turned.corners()), State::Tracking)
+            FrameRecord::said(&info.unread(at), self.target, (turned.bbox(), turned.corners()), State::Tracking)
         };
         (first + 1..last).map(between).collect()
     }
@@ -158,9 +158,7 @@ impl Missing {
         session.give(1, last, Some(end));
         let passes = Passes { source, channels, cancel, smooth: false };
         let (found, halt) = passes.run(&mut session, frames, &[(1, vec![pair])], Some(tracker), &mut |_| ());
-        if let Some(halt) = halt {
-            return Err(halt.cause.into_error());
-        }
+        halt.map_or(Ok(()), |halt| Err(halt.cause.into_error()))?;
         let record = |item: &Item| Some(FrameRecord::new(item, found.get(&item.position)?.first()?, Some(self.target)));
         Ok(items.iter().filter_map(record).collect())
     }

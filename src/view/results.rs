@@ -1,6 +1,5 @@
 //! Results: files to download, and the session that is saved while frames are tracked.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,23 +51,19 @@ impl Results {
         }
         let io = |source| Error::io("a temporary folder", source);
         let folder = tempfile::tempdir().map_err(io)?;
-        let is_folder = form == Form::Yolo;
-        let ending = match form {
-            Form::Otb | Form::Mot => "txt",
-            Form::Cvat => "xml",
-            Form::Csv => "csv",
-            Form::JsonLines => "jsonl",
-            _ => "json",
-        };
-        let path = match is_folder {
-            true => folder.path().to_owned(),
-            false => folder.path().join("labels").with_extension(ending),
-        };
+        let path = folder.path().join(match form {
+            Form::Yolo => "",
+            Form::Otb | Form::Mot => "labels.txt",
+            Form::Cvat => "labels.xml",
+            Form::Csv => "labels.csv",
+            Form::JsonLines => "labels.jsonl",
+            _ => "labels.json",
+        });
         document.write(form.boxes(&path.as_path().into(), layout).ok_or(Error::NotInitialized)??)?;
         if pictures {
             self.pictures(&folder.path().join("images"), &document)?;
         }
-        if is_folder || pictures { zipped(folder.path()) } else { std::fs::read(&path).map_err(io) }
+        if form == Form::Yolo || pictures { zipped(folder.path()) } else { std::fs::read(&path).map_err(io) }
     }
 
     /// Writes the frames that have a record as pictures.
@@ -78,13 +73,14 @@ impl Results {
         if self.frames.info().live {
             return refused("its frames come once: save the labels without pictures");
         }
-        let shown: BTreeSet<usize> = document.frames.iter().map(|record| record.index).collect();
-        let span = Span { first: shown.first().copied().unwrap_or(1), last: shown.last().copied() };
+        let place = |position: usize| document.frames.binary_search_by_key(&position, |record| record.index);
+        let [first, last] = [document.frames.first(), document.frames.last()].map(|end| end.map(|record| record.index));
+        let span = Span { first: first.unwrap_or(1), last };
         let (run, mut bytes) = (document.run(), 0);
         let mut pictures = Frames::create(&folder.into())?;
         for item in self.frames.stream(span, Channels::Color.into(), &self.stop)? {
             self.stop.check()?;
-            let Some(frame) = item.picture().filter(|_| shown.contains(&item.position)) else { continue };
+            let Some(frame) = item.picture().filter(|_| place(item.position).is_ok()) else { continue };
             bytes += frame.width() * frame.height() / 4;
             if bytes > MAX_PICTURES {
                 return refused("its pictures are too many for a page: kcf-track SRC --init-file SESSION --frames DIR");
@@ -215,9 +211,7 @@ fn autosave(results: &Results, path: &Path, opened: usize, ended: &Receiver<()>)
             match result {
                 Ok(()) => {
                     (saved, ours, left) = (Some((revision, last)), written(path), position);
-                    if shared.look(|state| state.status.unsaved.is_some()) {
-                        shared.change(|state| state.status.unsaved = None);
-                    }
+                    shared.change(|state| state.status.unsaved = None);
                 }
                 Err(reason) if stopping => return Err(elsewhere(results, path, &reason)),
                 Err(reason) => shared.change(|state| state.status.unsaved = Some(reason)),

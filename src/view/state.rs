@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::track::{Missing, Track};
 use crate::cancel::lock;
 use crate::encode::page_jpeg;
-use crate::export::{FrameRecord, TargetRecord, range};
+use crate::export::{Document, FrameRecord, range};
 use crate::media::Item;
 use crate::run::Reach;
 use crate::tracker::ResponseMap;
@@ -153,9 +153,11 @@ pub struct News {
 const MAX_CHANGES: usize = 4000;
 
 impl ViewState {
-    /// Puts in the targets of a session with their records.
-    pub fn restore(&mut self, targets: Vec<TargetRecord>, records: &[FrameRecord]) {
-        for target in targets {
+    /// Takes the targets of a session with their records, and the frame that was shown.
+    pub fn restore(&mut self, session: &mut Document) {
+        self.left = session.position.take().unwrap_or_default();
+        let records = std::mem::take(&mut session.frames);
+        for target in std::mem::take(&mut session.targets) {
             let id = target.id;
             let own = records.iter().filter(|record| record.id.unwrap_or(1) == id);
             let own = own.map(|record| FrameRecord { id: Some(id), ..record.clone() });
@@ -184,8 +186,8 @@ impl ViewState {
         self.changes.push(Change::Gone(target, range.clone()));
         self.maps.0.retain(|((position, of), _)| *of != target || !range.contains(position));
         let track = self.tracks.get(&target);
-        let found = track.into_iter().flat_map(|track| track.positions(range.clone()));
-        self.changes.extend(found.map(|position| Change::Found(target, position)));
+        let found = track.into_iter().flat_map(Track::records).map(|record| record.index);
+        self.changes.extend(found.filter(|at| range.contains(at)).map(|at| Change::Found(target, at)));
     }
 
     /// Undoes the last change, or makes the last undone one `again`; returns the target, and the positions whose records
@@ -327,11 +329,6 @@ pub struct SharedState {
 }
 
 impl SharedState {
-    /// The state of a view without targets.
-    pub fn new(status: Status) -> Self {
-        Self { state: Mutex::new(ViewState { status, ..ViewState::default() }), changed: Condvar::new() }
-    }
-
     /// Reads the state. It is locked meanwhile.
     pub fn look<T>(&self, look: impl FnOnce(&ViewState) -> T) -> T {
         look(&lock(&self.state))

@@ -114,11 +114,6 @@ impl Track {
         self.found.values().map(|record| &**record)
     }
 
-    /// Positions that have a record.
-    pub fn positions(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
-        self.found.range(range).map(|(&at, _)| at)
-    }
-
     /// Position of the first box.
     pub fn start(&self) -> usize {
         self.marks.keys().next().copied().unwrap_or(usize::MAX)
@@ -200,9 +195,7 @@ impl Track {
             }
             Reach::FromHere => {}
             reach => {
-                if after.is_none() {
-                    mark.given.reach = Reach::FromHere;
-                }
+                mark.given.reach = if after.is_some() { reach } else { Reach::FromHere };
                 let followed = self.piece(at).map_or(0, |mark| mark.followed);
                 for (place, reach, followed) in [(before, reach, 0), (after, Reach::FromHere, followed)] {
                     let Some(place) = place else { continue };
