@@ -1,4 +1,5 @@
-//! A small HTTP/1.1 server for pages and for tests of downloads: one thread per connection, with limits on sizes, connections and times.
+//! A small HTTP/1.1 server, of the view and of tests of downloads: one thread per connection, with limits on sizes,
+//! connections and times.
 
 use std::collections::HashMap;
 use std::fmt::Display;
