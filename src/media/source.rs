@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::annotation::Base;
-use super::images::{self, Images, decode};
+use super::images::{Images, decode};
 use crate::bbox::BBox;
 use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
@@ -122,7 +122,7 @@ impl Info {
         let rate = self.rate.filter(|_| self.images.is_empty());
         let time = rate.map(|rate| position.saturating_sub(1) as f64 / rate);
         let item = Item::numbered(position, time, Err(Error::NotInitialized), 0.0);
-        Item { name: image.map_or(item.name, |image| images::file_name(image)), ..item }
+        Item { name: image.map_or(item.name, |image| super::images::file_name(image)), ..item }
     }
 
     /// The true box of the frame at `position`, to start tracking from.
