@@ -301,7 +301,11 @@ impl Writer<'_, '_> {
     /// Writes the frames that have waited for detections, also after an error.
     fn write_settled(&mut self) -> Result<(), Error> {
         let settled: Vec<_> = self.waiting.drain(..std::mem::take(&mut self.settled)).collect();
-        settled.iter().fold(Ok(()), |written, (item, outcomes)| written.and(self.write(&Step::again(item, outcomes))))
+        let mut written = Ok(());
+        for (item, outcomes) in &settled {
+            written = written.and(self.write(&Step::again(item, outcomes)));
+        }
+        written
     }
 
     /// Writes the steps that need not wait any more, also after an error: other outputs go on.

@@ -260,9 +260,9 @@ impl<F: Follower> Session<F> {
     #[cfg(feature = "cli")]
     pub(crate) fn is_settled(&self, position: usize, now: usize) -> bool {
         let oldest = |detector: &Detector<F>| detector.frames.front().map_or(now, |(oldest, _)| *oldest);
-        self.detector.as_ref().is_none_or(|detector| {
-            position + detector.params.delay <= now || detector.params.delay > 0 && position <= oldest(detector)
-        })
+        self.detector
+            .as_ref()
+            .is_none_or(|detector| position + detector.params.delay <= now || position < oldest(detector))
     }
 
     /// Corrects the outcomes of an earlier frame by what later detections have said, and adds the targets that these have

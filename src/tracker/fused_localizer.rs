@@ -24,6 +24,8 @@ const SAME: f64 = 0.3;
 /// Share of the network's box in the joint one where the filter is sure and where it is not, times the network's
 /// probability, and times how well it tells the target from its surroundings.
 const NETWORK_SHARE: (f64, f64) = (0.35, 1.15);
+/// Share of the network's bias in the first frame that is taken from its boxes.
+const BIAS_SHARE: f64 = 0.5;
 /// How fast the preference follows.
 const PREFERENCE_RATE: f64 = 0.3;
 /// Preference at which the loser starts anew, and frames in a row in which they have disagreed.
@@ -89,6 +91,32 @@ impl UsualSimilarity {
     }
 }
 
+/// What the network's box of a target differs by from the given one: a person who walks, with arms and legs or without.
+#[derive(Clone, Copy, Debug)]
+struct Bias {
+    /// Motion in widths and heights of the network's box.
+    motion: (f64, f64),
+    /// Factors of width and height.
+    factors: (f64, f64),
+}
+
+impl Bias {
+    /// The share of the bias that counts, by the network's box of the given one.
+    fn of(own: BBox, given: BBox) -> Self {
+        let (from, to) = (given.center(), own.center());
+        let motion = (BIAS_SHARE * (to.0 - from.0) / own.w, BIAS_SHARE * (to.1 - from.1) / own.h);
+        Self { motion, factors: (libm::pow(own.w / given.w, BIAS_SHARE), libm::pow(own.h / given.h, BIAS_SHARE)) }
+    }
+
+    /// A box of the network without the bias.
+    fn removed(&self, own: BBox) -> BBox {
+        let (x, y) = own.center();
+        let (x, y) = (x - self.motion.0 * own.w, y - self.motion.1 * own.h);
+        let (w, h) = (own.w / self.factors.0, own.h / self.factors.1);
+        BBox::new(x - w / 2.0, y - h / 2.0, w, h)
+    }
+}
+
 /// Both localizers of one target.
 #[derive(Clone, Debug)]
 pub(super) struct FusedLocalizer {
@@ -98,6 +126,8 @@ pub(super) struct FusedLocalizer {
     network: SiameseLocalizer,
     filter_at: Pose,
     network_at: Pose,
+    /// How the network's boxes differ from the given one.
+    bias: Bias,
     /// The pose that was last returned or guessed.
     last: Pose,
     /// From the filter's box to the joint one: motion in its widths and heights, factors of width and height.
@@ -123,16 +153,18 @@ impl FusedLocalizer {
     /// # Errors
     /// As [`BackgroundLocalizer::new`] and [`SiameseLocalizer::new`].
     pub fn new(params: &ExpertParams, frame: &Frame<'_>, bbox: BBox, turn: usize) -> Result<Self> {
-        let network = SiameseLocalizer::new(&params.model, frame, bbox)?;
+        let mut network = SiameseLocalizer::new(&params.model, frame, bbox)?;
         let filter = BackgroundLocalizer::new(&params.filter, frame, bbox, turn)?;
-        let at = Pose::of(bbox);
+        let (at, size) = (Pose::of(bbox), (bbox.w, bbox.h));
+        let own = network.find_given(frame).map_or(bbox, |own| own.bbox(size));
         Ok(Self {
             params: params.clone(),
-            size: (bbox.w, bbox.h),
+            size,
             filter,
             network,
             filter_at: at,
             network_at: at,
+            bias: Bias::of(own, bbox),
             last: at,
             relation: [0.0, 0.0, 1.0, 1.0],
             preference: 0.0,
@@ -182,7 +214,7 @@ impl FusedLocalizer {
     /// The joint box of both boxes, which overlap.
     fn agree(&mut self, sure: f64, score: f64) -> Pose {
         (self.disagreement_frames, self.preference) = (0, self.preference * (1.0 - PREFERENCE_RATE));
-        let (f, n) = (self.filter_at.bbox(self.size), self.network_at.bbox(self.size));
+        let (f, n) = (self.filter_at.bbox(self.size), self.bias.removed(self.network_at.bbox(self.size)));
         let share = NETWORK_SHARE.0 + (NETWORK_SHARE.1 - NETWORK_SHARE.0) * (1.0 - sure);
         let share = share * by_network(score) * self.usual.clearness();
         let mix = |a: f64, b: f64| a + (b - a) * share;
@@ -510,6 +542,17 @@ mod tests {
         look(&mut search, &view, 30);
         let found = search.locate(&view, search.last, Extent::Place);
         assert!(found.probability > Some(search.params.filter.confidence.redetected_from), "{:?}", found.probability);
+    }
+
+    #[test]
+    fn half_of_what_a_network_adds_to_the_given_box_is_taken_away() {
+        let given = BBox::new(100.0, 50.0, 30.0, 60.0);
+        // As wide again, to the right.
+        let own = BBox::new(100.0, 50.0, 60.0, 60.0);
+        let bias = Bias::of(own, given);
+        let removed = bias.removed(own);
+        assert!((removed.w - 30.0 * 2.0_f64.sqrt()).abs() < 1e-9 && removed.h == 60.0, "{removed}");
+        assert!((removed.center().0 - (115.0 + 130.0) / 2.0).abs() < 1e-9, "{removed}");
     }
 
     #[test]

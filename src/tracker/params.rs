@@ -65,7 +65,7 @@ settings! {
             // The box may be the network's, of which the filter's own evidence says nothing.
             let filter = BackgroundParams::default();
             let confidence =
-                ConfidenceParams { tracking_from: 0.9, hidden_share: 0.0, lost_below: 0.2, ..filter.confidence };
+                ConfidenceParams { tracking_from: 0.91, hidden_share: 0.0, lost_below: 0.2, ..filter.confidence };
             let identity = IdentityParams::Krr(IdentityMachineParams { denied_hold: 0.0, ..Default::default() });
             BackgroundParams { confidence, identity, ..filter }
         };

@@ -172,7 +172,7 @@ mod tests {
         }
         let mut version = bytes.clone();
         version["kcf-track tracker\n".len()] = 200;
-        assert!(refused(&version).contains("version 200, this program reads 1"), "{}", refused(&version));
+        assert!(refused(&version).contains("version 200, this program reads 2"), "{}", refused(&version));
         assert!(refused(&[bytes.as_slice(), &[0]].concat()).contains("changed"));
         assert!(refused(&sealed("session", b"")).contains("something else"));
         // Right checksums of wrong content.

@@ -115,7 +115,20 @@ impl SiameseLocalizer {
 
     /// The target's pose near `at` and the network's score of it; `None` where the network's answer is not finite.
     pub fn find(&mut self, frame: &Frame<'_>, at: Pose) -> Option<(Pose, f64)> {
-        let Recipe { exemplar, search, stride, penalty: by_change, window, rate, .. } = self.networks.recipe;
+        self.find_by(frame, at, self.networks.recipe.rate)
+    }
+
+    /// The network's own box of what it was given, in the frame of that. Networks have learned where an object ends, which
+    /// is not where a person draws its box.
+    pub fn find_given(&mut self, frame: &Frame<'_>) -> Option<Pose> {
+        // The second search area is that of its own box.
+        let (first, _) = self.find_by(frame, self.first, 1.0)?;
+        self.find_by(frame, first, 1.0).map(|(pose, _)| pose)
+    }
+
+    /// Finds the target; the size follows at `rate`.
+    fn find_by(&mut self, frame: &Frame<'_>, at: Pose, rate: f64) -> Option<(Pose, f64)> {
+        let Recipe { exemplar, search, stride, penalty: by_change, window, .. } = self.networks.recipe;
         let size = at.size(self.size);
         let exemplar_side = context(size, &self.networks.recipe);
         let zoom = exemplar as f64 / exemplar_side;
