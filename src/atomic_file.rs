@@ -145,7 +145,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 /// When a file was written; `None` if there is none.
 #[cfg(feature = "cli")]
 pub(crate) fn written(path: &Path) -> Option<SystemTime> {
-    std::fs::metadata(path).and_then(|file| file.modified()).ok()
+    fs::metadata(path).and_then(|file| file.modified()).ok()
 }
 
 /// A name beside `path` that no file has: with `.why-1` or a higher number.

@@ -92,7 +92,7 @@ impl RunConfig<'_> {
             smoothing,
             waiting: VecDeque::new(),
             settled: 0,
-            delays: self.detection_params.delay > 0 && (self.detections.is_some() || self.args.commands.is_some()),
+            delays: self.detection_params.delay > 0 && self.comes_later(),
             progress,
             control,
             detections: self.detections.as_ref(),
@@ -154,10 +154,14 @@ impl RunConfig<'_> {
         }
     }
 
+    /// Whether targets may begin while the frames are tracked.
+    fn comes_later(&self) -> bool {
+        self.args.commands.is_some() || self.detections.is_some()
+    }
+
     /// Whether all frames are tracked before anything is written.
     fn has_two_passes(&self) -> bool {
-        let is_known = self.args.commands.is_none() && self.detections.is_none();
-        (self.args.smooth || self.args.both_sides) && !self.source.info().live && is_known
+        (self.args.smooth || self.args.both_sides) && !self.source.info().live && !self.comes_later()
     }
 
     /// Tracks all frames, and returns what the targets did, the frames again, and why the run ended early.
@@ -195,11 +199,10 @@ impl RunConfig<'_> {
             }
         }
         session.skip_bad_frames(self.args.skip_bad_frames);
-        let comes_later = self.args.commands.is_some() || self.detections.is_some();
         let is_parallel = self.args.jobs.is_none_or(|jobs| jobs > 1);
         session.use_pool(self.pool.clone());
-        session.parallel(is_parallel && (self.targets.len() > 1 || comes_later));
-        if comes_later {
+        session.parallel(is_parallel && (self.targets.len() > 1 || self.comes_later()));
+        if self.comes_later() {
             session.expect_detections(self.tracker.clone(), self.detection_params.clone())?;
         }
         Ok(session)
@@ -356,11 +359,11 @@ impl Watch<Tracker> for Writer<'_, '_> {
         let answers = self.control.as_mut().map_or(Vec::new(), Control::answers);
         control::warnings(&answers).iter().for_each(|warning| self.progress.warn(warning));
         answers.iter().try_for_each(|answer| self.journal.note(answer))?;
-        let written = self.write_settled();
-        if self.delays {
-            self.waiting.push_back((Arc::clone(step.item), step.outcomes.to_vec()));
+        let mut written = self.write_settled();
+        match self.delays {
+            true => self.waiting.push_back((Arc::clone(step.item), step.outcomes.to_vec())),
+            false => written = written.and(self.write(step)),
         }
-        let written = if self.delays { written } else { written.and(self.write(step)) };
         let estimate = step.outcomes.first().and_then(|outcome| outcome.estimate);
         self.progress.frame(estimate.as_ref().map(|estimate| &estimate.evidence));
         written
