@@ -154,10 +154,40 @@ pub enum Error {
     },
 }
 
+/// The message of a panic.
+#[cfg(any(feature = "capi", feature = "files"))]
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}
+
 impl Error {
     /// An [`Error::Io`] at `path`.
     pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
         Self::Io { path: path.as_ref().to_path_buf(), source }
+    }
+
+    /// An [`Error::Sequence`] of the source at `path`.
+    #[cfg(feature = "files")]
+    pub(crate) fn sequence(path: impl AsRef<Path>, reason: impl Into<String>) -> Self {
+        Self::Sequence { path: path.as_ref().to_path_buf(), reason: reason.into() }
+    }
+
+    /// An [`Error::Output`] to `path`.
+    #[cfg(feature = "cli")]
+    pub(crate) fn output(path: impl AsRef<Path>, reason: impl Into<String>) -> Self {
+        Self::Output { path: path.as_ref().to_path_buf(), reason: reason.into() }
+    }
+
+    /// An [`Error::Evaluation`] of a sequence, tracker or step.
+    #[cfg(feature = "files")]
+    pub(crate) fn evaluation(what: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Evaluation { what: what.into(), reason: reason.into() }
+    }
+
+    /// An [`Error::Samples`] for this reason.
+    pub(crate) fn samples(reason: impl Into<String>) -> Self {
+        Self::Samples { reason: reason.into() }
     }
 
     /// An [`Error::Parameter`] that `value` is not what is `expected`.

@@ -49,9 +49,7 @@ pub(crate) fn command(name: &str) -> Command {
 pub(crate) fn start(mut command: Command, file: &Path) -> Result<Child> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.spawn().map_err(|error| match error.kind() {
-        ErrorKind::NotFound => {
-            Error::Sequence { path: file.into(), reason: format!("{name} is needed for it: {INSTALL}") }
-        }
+        ErrorKind::NotFound => Error::sequence(file, format!("{name} is needed for it: {INSTALL}")),
         _ => Error::io(name, error),
     })
 }

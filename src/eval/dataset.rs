@@ -103,7 +103,7 @@ impl Dataset {
         if names.is_empty() {
             let reason =
                 "no sequence: a sequence is a folder of images (in img/, color/ or directly) with a truth file";
-            return Err(Error::Sequence { path: folder.to_path_buf(), reason: reason.into() });
+            return Err(Error::sequence(folder, reason));
         }
         for (name, _) in wanted.iter().zip(matched).filter(|(_, matched)| !matched) {
             if !otb::all().iter().any(|s| is_called(&s.result_name(), name)) {
@@ -129,7 +129,7 @@ impl LabelledSequence {
     ) -> Result<Self> {
         let sequence = Sequence::open(folder, &OpenOptions { target, ..OpenOptions::default() })?;
         let info = sequence.info();
-        let wrong = |reason: &str| Error::Sequence { path: folder.to_path_buf(), reason: reason.into() };
+        let wrong = |reason: &str| Error::sequence(folder, reason);
         if info.truth_path.is_none() {
             return Err(no_truth(folder.to_path_buf()));
         }
@@ -186,7 +186,7 @@ impl LabelledSequence {
 }
 
 fn no_truth(path: PathBuf) -> Error {
-    Error::Sequence { path, reason: format!("images, but no truth file ({})", TRUTH_FILES.join(", ")) }
+    Error::sequence(path, format!("images, but no truth file ({})", TRUTH_FILES.join(", ")))
 }
 
 /// The folders of sequences in a dataset.

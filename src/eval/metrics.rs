@@ -82,7 +82,7 @@ impl FrameErrors {
 /// # Errors
 /// [`Error::Evaluation`] when the lengths differ, when there is no frame, or when the first frame has no label.
 pub(super) fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Toolkit) -> Result<FrameErrors> {
-    let wrong = |reason: String| Err(Error::Evaluation { what: "scoring".into(), reason });
+    let wrong = |reason: String| Err(Error::evaluation("scoring", reason));
     if truth.len() != boxes.len() {
         return wrong(format!("there are {} labels and {} boxes", truth.len(), boxes.len()));
     }

@@ -35,10 +35,10 @@ impl Protocol {
     /// [`Error::Evaluation`] when the first frame has no usable label, or there is no start.
     pub fn starts(self, truth: &[Option<BBox>], width: usize, height: usize) -> Result<Vec<Start>> {
         let Some(first) = truth.first().copied().flatten().filter(BBox::is_valid) else {
-            return Err(Error::Evaluation {
-                what: format!("protocol {self}"),
-                reason: "the first frame has no usable label to start from".into(),
-            });
+            return Err(Error::evaluation(
+                format!("protocol {self}"),
+                "the first frame has no usable label to start from",
+            ));
         };
         let starts: Vec<Start> = match self {
             Self::Ope => vec![Start { frame: 0, init: first }],
@@ -53,7 +53,7 @@ impl Protocol {
                 Self::Sre => format!("the label of the first frame, {first}, lies beside its {width}x{height} pixels"),
                 _ => "no frame has a label to start from: all their numbers would have to be above 0".into(),
             };
-            return Err(Error::Evaluation { what: format!("protocol {self}"), reason });
+            return Err(Error::evaluation(format!("protocol {self}"), reason));
         }
         Ok(starts)
     }

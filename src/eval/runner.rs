@@ -167,13 +167,15 @@ pub(super) fn run_sequence(
     tick: &dyn Fn() -> Result<()>,
 ) -> Result<Vec<Trace>> {
     let mut session = Session::default();
-    let failed = |target: usize, position: usize, error: &Error| Error::Evaluation {
-        what: format!(
-            "{name}, {}, run from frame {}, at frame {position}",
-            runner.name(),
-            starts.get(target - 1).map_or(0, |start| start.frame + 1)
-        ),
-        reason: error.to_string(),
+    let failed = |target: usize, position: usize, error: &Error| {
+        Error::evaluation(
+            format!(
+                "{name}, {}, run from frame {}, at frame {position}",
+                runner.name(),
+                starts.get(target - 1).map_or(0, |start| start.frame + 1)
+            ),
+            error.to_string(),
+        )
     };
     for (target, start) in (1..).zip(starts) {
         let follower = runner.begin().map_err(|error| failed(target, start.frame + 1, &error))?;

@@ -43,7 +43,7 @@ impl PolynomialMap {
         let Some(count) = count.filter(|_| dims > 0) else {
             let reason =
                 format!("{dims} feature values to the power of {degree}: the map must have 1 to {MAX_VALUES} values");
-            return Err(Error::Samples { reason });
+            return Err(Error::samples(reason));
         };
         let mut map = Self { dims, degree, constant: a.sqrt(), factors: Vec::new(), scales: Vec::with_capacity(count) };
         let mut chosen = vec![first; degree];
@@ -70,7 +70,7 @@ impl PolynomialMap {
     pub fn transform(&self, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
         if samples.ncols() != self.dims || samples.iter().any(|v| !v.is_finite()) {
             let reason = format!("samples of {} finite values are needed, as the map was made for", self.dims);
-            return Err(Error::Samples { reason });
+            return Err(Error::samples(reason));
         }
         let shrink = 1.0 / (self.dims as f64).sqrt();
         let mut mapped = Array2::zeros((samples.nrows(), self.dims()));
@@ -135,7 +135,7 @@ impl Mahalanobis {
             return Err(Error::parameter("ridge", ridge, expected));
         }
         let (n, dims) = samples.dim();
-        let wrong = |reason: &str| Err(Error::Samples { reason: reason.into() });
+        let wrong = |reason: &str| Err(Error::samples(reason));
         if n == 0 || dims == 0 {
             return wrong("there are no samples");
         }
@@ -171,7 +171,7 @@ impl Mahalanobis {
     pub fn transform(&self, samples: ArrayView2<f64>) -> Result<Array2<f64>> {
         if samples.ncols() != self.dims() || samples.iter().any(|v| !v.is_finite()) {
             let reason = format!("samples of {} finite values are needed, as the metric has", self.dims());
-            return Err(Error::Samples { reason });
+            return Err(Error::samples(reason));
         }
         let coordinates = samples.dot(&self.root);
         check_finite(&coordinates, "the feature values are too large for the metric")?;

@@ -83,13 +83,13 @@ fn finite_values(values: Array2<f64>) -> Result<Array2<f64>> {
     let found = values.indexed_iter().find(|(_, value)| !value.is_finite());
     let ((i, j), value) = found.unwrap_or(((0, 0), &f64::NAN));
     let reason = format!("the kernel value of sample {i} with sample {j} is {value}: the features are too large");
-    Err(Error::Samples { reason })
+    Err(Error::samples(reason))
 }
 
 /// The kernel, if it is defined for the rows of `test` and `train`.
 fn checked(kernel: Kernel, test: ArrayView2<f64>, train: ArrayView2<f64>) -> Result<Kernel> {
     let kernel = kernel.checked()?;
-    let wrong = |reason: String| Err(Error::Samples { reason });
+    let wrong = |reason: String| Err(Error::samples(reason));
     let (rows, other) = (test.ncols(), train.ncols());
     if rows != other {
         return wrong(format!("the samples have {rows} and {other} feature values, a kernel needs equally many"));
@@ -133,7 +133,7 @@ fn raw_values(kernel: Kernel, test: ArrayView2<f64>, train: ArrayView2<f64>, mut
 pub(crate) fn check_finite<'a>(values: impl IntoIterator<Item = &'a f64>, reason: &str) -> Result<()> {
     match values.into_iter().all(|v| v.is_finite()) {
         true => Ok(()),
-        false => Err(Error::Samples { reason: reason.into() }),
+        false => Err(Error::samples(reason)),
     }
 }
 

@@ -189,10 +189,10 @@ impl Head {
 pub(crate) fn check_cross(cross: &ArrayView2<f64>, n: usize) -> Result<()> {
     if cross.ncols() != n {
         let reason = format!("there are {} kernel values per sample, the machine was fitted to {n}", cross.ncols());
-        return Err(Error::Samples { reason });
+        return Err(Error::samples(reason));
     }
     if cross.iter().any(|v| !v.is_finite()) {
-        return Err(Error::Samples { reason: "a kernel value is not a finite number".into() });
+        return Err(Error::samples("a kernel value is not a finite number"));
     }
     Ok(())
 }
@@ -203,7 +203,7 @@ fn check_count(own: usize, count: usize) -> Result<()> {
         return Ok(());
     }
     let reason = format!("there are {own} kernel values of samples with themselves for {count} samples");
-    Err(Error::Samples { reason })
+    Err(Error::samples(reason))
 }
 
 /// Checks that `own` are finite kernel values of `count` samples with themselves.
@@ -213,7 +213,7 @@ pub(crate) fn check_own<'a>(own: impl ExactSizeIterator<Item = &'a f64>, count: 
         None => Ok(()),
         Some((row, value)) => {
             let reason = format!("the kernel value of sample {row} with itself is {value}: its features are too large");
-            Err(Error::Samples { reason })
+            Err(Error::samples(reason))
         }
     }
 }
@@ -271,9 +271,7 @@ impl Embedding {
     pub fn scaled(&self, factor: impl Fn(f64) -> f64) -> Result<Self> {
         let factors = self.values.mapv(factor);
         if factors.iter().any(|v| !v.is_finite()) {
-            return Err(Error::Samples {
-                reason: "a coordinate would be scaled by a factor that is not a finite number".into(),
-            });
+            return Err(Error::samples("a coordinate would be scaled by a factor that is not a finite number"));
         }
         let (coefficients, constant) = (&self.coefficients * &factors, &self.constant * &factors);
         check_finite(coefficients.iter().chain(&constant), "a coordinate would be scaled beyond the largest number")?;

@@ -100,7 +100,7 @@ impl Klda {
         let gram = check_gram(gram)?;
         let members = classes_of(classes, gram.nrows())?;
         if members.len() < 2 {
-            return Err(Error::Samples { reason: "a discriminant needs samples of at least two classes".into() });
+            return Err(Error::samples("a discriminant needs samples of at least two classes"));
         }
         let ones = DVector::from_element(gram.nrows(), 1.0);
         let shares: Vec<DVector<f64>> = members.iter().map(|class| shares(&ones, class)).collect();

@@ -46,7 +46,7 @@ impl Samples {
     fn of_matrix(gram: DMatrix<f64>, labels: &[f64]) -> Result<Self> {
         let labels = sized(gram.nrows(), "labels", labels)?;
         if let Some(label) = labels.iter().find(|label| label.abs() != 1.0) {
-            return Err(Error::Samples { reason: format!("the label {label} is neither +1 nor -1") });
+            return Err(Error::samples(format!("the label {label} is neither +1 nor -1")));
         }
         let weights = DVector::from_element(gram.nrows(), 1.0);
         let mass = gram.nrows() as f64;
@@ -60,9 +60,7 @@ impl Samples {
     pub fn with_weights(mut self, weights: &[f64]) -> Result<Self> {
         self.weights = sized(self.len(), "weights", weights)?;
         match self.weights.iter().find(|weight| !(1e-12..=1e12).contains(*weight)) {
-            Some(weight) => {
-                Err(Error::Samples { reason: format!("the weight {weight} is not between 1e-12 and 1e12") })
-            }
+            Some(weight) => Err(Error::samples(format!("the weight {weight} is not between 1e-12 and 1e12"))),
             None => Ok(self),
         }
     }
@@ -105,9 +103,9 @@ impl Samples {
         let (target, background) = (self.of_label(1.0), self.of_label(-1.0));
         for (class, name) in [(&target, "target (+1)"), (&background, "background (-1)")] {
             if class.is_empty() {
-                return Err(Error::Samples {
-                    reason: format!("there is no sample of the {name}: two classes are needed to tell them apart"),
-                });
+                return Err(Error::samples(format!(
+                    "there is no sample of the {name}: two classes are needed to tell them apart"
+                )));
             }
         }
         Ok((target, background))
@@ -169,10 +167,10 @@ pub(crate) fn scatter_times(matrix: &DMatrix<f64>, shares: &[DVector<f64>], mass
 
 fn sized(n: usize, what: &str, values: &[f64]) -> Result<DVector<f64>> {
     if values.len() != n {
-        return Err(Error::Samples { reason: format!("there are {} {what} for {n} samples", values.len()) });
+        return Err(Error::samples(format!("there are {} {what} for {n} samples", values.len())));
     }
     if let Some(value) = values.iter().find(|value| !value.is_finite()) {
-        return Err(Error::Samples { reason: format!("{value} is among the {what}") });
+        return Err(Error::samples(format!("{value} is among the {what}")));
     }
     Ok(DVector::from_column_slice(values))
 }

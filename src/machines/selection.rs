@@ -58,7 +58,7 @@ pub fn cross_validate(
     folds: usize,
 ) -> Result<Vec<Scored>> {
     let folds = stratified(labels, folds)?;
-    let wrong = |reason: String| Err(Error::Samples { reason });
+    let wrong = |reason: String| Err(Error::samples(reason));
     if labels.len() != samples.nrows() {
         return wrong(format!("there are {} labels for {} samples", labels.len(), samples.nrows()));
     }
@@ -109,13 +109,13 @@ fn stratified(labels: &[f64], folds: usize) -> Result<Vec<Vec<usize>>> {
         return Err(Error::parameter("folds", folds, expected));
     }
     if let Some(label) = labels.iter().find(|label| label.abs() != 1.0) {
-        return Err(Error::Samples { reason: format!("the label {label} is neither +1 nor -1") });
+        return Err(Error::samples(format!("the label {label} is neither +1 nor -1")));
     }
     // Classes are numbered as they first occur.
     let first = labels.first().copied().unwrap_or(1.0);
     let classes = [first, -first].map(|class| (0..labels.len()).filter(|&i| labels[i] == class).collect::<Vec<_>>());
     if let Some(class) = classes.iter().find(|class| class.len() < folds) {
-        return Err(Error::Samples { reason: format!("a class has {} samples for {folds} folds", class.len()) });
+        return Err(Error::samples(format!("a class has {} samples for {folds} folds", class.len())));
     }
     let mut counts = DMatrix::<usize>::zeros(folds, 2);
     for place in 0..labels.len() {

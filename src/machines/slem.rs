@@ -110,7 +110,7 @@ impl Encoder {
         let n = self.negatives.factor().nrows();
         if values.len() != n || values.iter().any(|v| !v.is_finite()) || !own.is_finite() || own < 0.0 {
             let reason = format!("{} kernel values of an exemplar with itself {own} for {n} negatives", values.len());
-            return Err(Error::Samples { reason });
+            return Err(Error::samples(reason));
         }
         let found = self.encode_vector(&DVector::from_column_slice(values), own);
         // Infinite squares would say that the exemplar lies in the span of the negatives.

@@ -105,7 +105,7 @@ impl SparseClassifier {
             }
         }
         let reason = format!("a sparse code did not converge in {max_sweeps} sweeps: a larger tau or tolerance helps");
-        Err(Error::Samples { reason })
+        Err(Error::samples(reason))
     }
 
     /// The residual of the part of each class for m samples, `‖φ(z) - Σ_{i in class} sᵢ φ(xᵢ)‖²` (m x classes), from their

@@ -117,13 +117,11 @@ impl Machine for Svm {
                 (up[t], down[t]) = (rising(v[t], a[t], bounds[t]), falling(v[t], a[t], bounds[t]));
             }
         }
-        Err(Error::Samples {
-            reason: format!(
-                "the support vector machine did not converge in {} steps: scale the features, lower its c, or allow \
+        Err(Error::samples(format!(
+            "the support vector machine did not converge in {} steps: scale the features, lower its c, or allow \
                  more (max-steps)",
-                self.0.max_steps
-            ),
-        })
+            self.0.max_steps
+        )))
     }
 }
 

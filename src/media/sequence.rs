@@ -44,7 +44,7 @@ impl Sequence {
 
     fn open_at(given: &Path, options: &OpenOptions) -> Result<Self> {
         let (image_folder, Listing { images, pictures, .. }) = images_of(given)?;
-        order::check(&images).map_err(|reason| Error::Sequence { path: image_folder.clone(), reason })?;
+        order::check(&images).map_err(|reason| Error::sequence(&image_folder, reason))?;
         // A link keeps its own name; only `.` and `..` are resolved.
         let absolute = if given.file_name().is_some() { std::path::absolute(given) } else { given.canonicalize() };
         let absolute = absolute.map_err(|source| Error::io(given, source))?;
@@ -136,7 +136,7 @@ fn images_of(given: &Path) -> Result<(PathBuf, Listing)> {
     };
     let known = EXTENSIONS.join(", ");
     let reason = format!("no images ({known}) here, nor in img/, color/ or img1/: {found}");
-    Err(Error::Sequence { path: given.to_path_buf(), reason })
+    Err(Error::sequence(given, reason))
 }
 
 /// The truth files of a folder that hold all its targets; the first is the one to read.

@@ -17,7 +17,7 @@ use super::annotation::Base;
 use super::images::{Images, decode};
 use crate::bbox::BBox;
 use crate::cancel::{CancelToken, spawn};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, panic_message};
 use crate::frame::{Channels, Frame, FrameBuf};
 
 /// Maximum decoded frames that are ready, in all.
@@ -110,6 +110,11 @@ pub struct Info {
 }
 
 impl Info {
+    /// Number of frames, exact or expected.
+    pub(crate) fn likely_length(&self) -> Option<usize> {
+        self.length.or(self.expected_length)
+    }
+
     /// The true box of the frame at `position`.
     pub fn true_box(&self, position: usize) -> Option<BBox> {
         self.truth.get(position.checked_sub(1)?).copied().flatten()
@@ -135,7 +140,7 @@ impl Info {
                 None => format!("there is no true box for frame {position}"),
                 Some(path) => format!("{} has no box for frame {position}", path.display()),
             };
-            Error::Sequence { path: self.name.clone().into(), reason }
+            Error::sequence(&self.name, reason)
         })
     }
 
@@ -395,9 +400,8 @@ impl Prefetch {
 
 /// The item in place of one whose decoder panicked. None follows.
 fn panicked(position: usize, panic: &(dyn Any + Send)) -> Item {
-    let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    let reason = format!("it panicked: {}", said.unwrap_or("no message"));
-    Item::numbered(position, None, Err(Error::Sequence { path: "decoder".into(), reason }), 0.0)
+    let reason = format!("it panicked: {}", panic_message(panic));
+    Item::numbered(position, None, Err(Error::sequence("decoder", reason)), 0.0)
 }
 
 /// Waits for a thread until `latest`; returns whether it has ended.

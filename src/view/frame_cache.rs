@@ -142,7 +142,7 @@ impl FrameCache {
                     }
                     if item.position > position {
                         let reason = format!("it has no frame {position}");
-                        return Err(Error::Sequence { path: self.info().name.clone().into(), reason });
+                        return Err(Error::sequence(&self.info().name, reason));
                     }
                 }
             }
@@ -270,14 +270,14 @@ impl FrameCache {
         let begun = self.stream.is_some() || self.next > self.span.first;
         if !again && begun {
             let reason = format!("frame {position} is gone: {} gives each frame once", self.info().name);
-            return Err(Error::Sequence { path: self.info().name.clone().into(), reason });
+            return Err(Error::sequence(&self.info().name, reason));
         }
         self.begin(if again { run_up } else { self.span.first })
     }
 
     /// The number of frames, or an estimate that a stream which begins beyond the end corrects.
     fn length(&self) -> Option<usize> {
-        self.info().length.or(self.info().expected_length).max(Some(self.newest))
+        self.info().likely_length().max(Some(self.newest))
     }
 
     /// The first position that was never read.

@@ -136,7 +136,7 @@ impl Setup {
             source: info.name.clone(),
             first: span.first,
             last: cache.last,
-            expected_last: info.length.or(info.expected_length),
+            expected_last: info.likely_length(),
             live: info.live,
             // A camera sets the pace itself; a pace of our own would fall behind it.
             speed: (!info.live || info.rate.is_some()).then_some(1.0),
