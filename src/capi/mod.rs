@@ -8,6 +8,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{ptr, slice};
 
+use crate::error::panic_message;
 use crate::frame::yuv::Packed;
 use crate::{BBox, Channels, Error, FrameBuf, Params, PixelFormat, State};
 
@@ -164,11 +165,7 @@ fn status_of(action: impl FnOnce() -> Result<(), Failure>) -> Status {
     let Failure(status, message) = match done {
         Ok(Ok(())) => Failure(Status::Ok, String::new()),
         Ok(Err(failure)) => failure,
-        Err(panic) => {
-            let reason = panic.downcast_ref::<String>().map(String::as_str);
-            let reason = reason.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-            Failure(Status::Internal, format!("a defect of kcf-track: {reason}"))
-        }
+        Err(panic) => Failure(Status::Internal, format!("a defect of kcf-track: {}", panic_message(&*panic))),
     };
     let message = CString::new(message.replace('\0', " ")).unwrap_or_default();
     // A thread that ends may have no message any more.

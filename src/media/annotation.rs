@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
+use crate::media::has_extension;
 
-/// Maximum rows of a file, and the highest frame number of MOT: nine hours of video.
+/// Maximum rows of a file, files of a folder, and the highest frame number of MOT: nine hours of video.
 pub(crate) const MAX_ROWS: usize = 1_000_000;
 
 /// Maximum distance of a box from the frame's corner, and of its sides, in pixels.
@@ -215,6 +216,24 @@ impl Annotations {
     pub fn has_boxes(&self) -> bool {
         self.rows.iter().any(|row| row.bbox().is_some())
     }
+}
+
+/// The text files in a folder, and in the folders of so many levels below it, sorted.
+pub(crate) fn text_files(folder: &Path, levels: usize) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        match path.is_dir() {
+            true if levels > 0 => files.extend(text_files(&path, levels - 1)?),
+            false if has_extension(&path, &["txt"]) => files.push(path),
+            _ => {}
+        }
+    }
+    if files.len() > MAX_ROWS {
+        return Err(std::io::Error::other(format!("it has more than {MAX_ROWS} files, the most that are read")));
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// The numbers of a line. A comma within the words between blanks or semicolons may be the decimal point: the count of

@@ -1,4 +1,4 @@
-//! Image files: those of a folder in natural order, and one file to one frame.
+//! Image files: those of a folder in natural order, and one file to one frame; and animated WebP.
 //!
 //! The first bytes tell the format, not the extension. JPEG, the format of most sequences, is decoded by `zune-jpeg` in
 //! strict mode, directly to its luma plane for gray; the crate `image` decodes all other formats. Exif orientation is
@@ -8,20 +8,22 @@ use std::fs::File;
 use std::io::{Cursor, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 use std::time::Instant;
 
 use image::codecs::png::PngDecoder;
 use image::codecs::webp::WebPDecoder;
-use image::{ColorType, DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
+use image::{AnimationDecoder, ColorType, DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
 use tiff::decoder::Decoder as TiffDecoder;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use super::order;
-use super::source::{Demand, Item};
-use crate::error::{Error, Result};
+use super::{Demand, Info, Item, Source, Span, Stream, order};
+use crate::cancel::{CancelToken, spawn};
+use crate::error::{Error, Result, panic_message};
 use crate::frame::yuv::{Chroma, Levels, Planes, Standard, planar};
 use crate::frame::{Channels, FrameBuf, PixelFormat};
 
@@ -75,8 +77,8 @@ pub(crate) struct Listing {
 pub(crate) fn list(folder: &Path) -> Result<Listing> {
     let io = |source| Error::io(folder, source);
     if !std::fs::metadata(folder).map_err(io)?.is_dir() {
-        let reason = "this is a file: give the folder that holds the images".into();
-        return Err(Error::Sequence { path: folder.to_path_buf(), reason });
+        let reason = "this is a file: give the folder that holds the images";
+        return Err(Error::sequence(folder, reason));
     }
     let mut listing = Listing { images: Vec::new(), files: 0, pictures: Vec::new(), folders: 0 };
     for entry in std::fs::read_dir(folder).map_err(io)? {
@@ -107,7 +109,8 @@ pub(crate) fn is_image(path: &Path) -> bool {
     has_extension(path, &EXTENSIONS)
 }
 
-fn has_extension(path: &Path, all: &[&str]) -> bool {
+/// Whether the extension of a path, in any case, is one of these.
+pub(crate) fn has_extension(path: &Path, all: &[&str]) -> bool {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     all.contains(&extension.as_str())
 }
@@ -125,7 +128,6 @@ pub struct Images {
     files: std::vec::IntoIter<(usize, PathBuf)>,
     demand: Demand,
     levels: Option<(u16, u16)>,
-    bytes: Vec<u8>,
 }
 
 impl Images {
@@ -133,7 +135,7 @@ impl Images {
     ///
     /// [`Info::levels`]: super::Info::levels
     pub fn new(files: Vec<(usize, PathBuf)>, demand: impl Into<Demand>, levels: Option<(u16, u16)>) -> Self {
-        Self { files: files.into_iter(), demand: demand.into(), levels, bytes: Vec::new() }
+        Self { files: files.into_iter(), demand: demand.into(), levels }
     }
 }
 
@@ -143,7 +145,7 @@ impl Iterator for Images {
     fn next(&mut self) -> Option<Item> {
         let (position, path) = self.files.next()?;
         let begun = Instant::now();
-        let decoded = decode_with(&path, self.demand, self.levels, &mut self.bytes);
+        let decoded = decode_with(&path, self.demand, self.levels);
         let item = Item::numbered(position, None, decoded, begun.elapsed().as_secs_f64() * 1e3);
         Some(Item { name: file_name(&path), path: Some(path), ..item })
     }
@@ -162,7 +164,7 @@ impl Iterator for Images {
 /// [`Error::Io`] when the file cannot be read; [`Error::Decode`] when it is empty, truncated, of an unknown format, of
 /// more than 2^27 pixels, holds several pictures (an animation, pages), or makes the decoder fail or panic.
 pub fn decode(path: impl AsRef<Path>, channels: Channels) -> Result<FrameBuf> {
-    decode_with(path.as_ref(), channels.into(), None, &mut Vec::new()).map(|(frame, _)| frame)
+    decode_with(path.as_ref(), channels.into(), None).map(|(frame, _)| frame)
 }
 
 /// Decodes an image in memory; `path` names it in errors.
@@ -177,10 +179,8 @@ fn decode_both(bytes: &[u8], path: &Path, demand: Demand, levels: Option<(u16, u
     guarded(|| picture(bytes, demand, levels)).map_err(|reason| Error::Decode { path: path.to_path_buf(), reason })
 }
 
-/// Decodes an image file; `bytes` is a buffer for the file.
-fn decode_with(path: &Path, demand: Demand, levels: Option<(u16, u16)>, bytes: &mut Vec<u8>) -> Result<Decoded> {
-    read(path, bytes)?;
-    decode_both(bytes, path, demand, levels)
+fn decode_with(path: &Path, demand: Demand, levels: Option<(u16, u16)>) -> Result<Decoded> {
+    decode_both(&encoded(path)?, path, demand, levels)
 }
 
 /// The darkest and the brightest level of the first of `images` that can be read, if it has 16 bits a sample.
@@ -223,12 +223,6 @@ pub(super) fn stretched(sample: u16, (black, white): (u16, u16)) -> u8 {
 /// # Errors
 /// [`Error::Io`] when it cannot be read; [`Error::Decode`] for a folder or a file that is too large.
 pub(super) fn encoded(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    read(path, &mut bytes)?;
-    Ok(bytes)
-}
-
-fn read(path: &Path, bytes: &mut Vec<u8>) -> Result<()> {
     let io = |source| Error::io(path, source);
     let wrong = |reason: String| Error::Decode { path: path.to_path_buf(), reason };
     // Opening a pipe would wait for its writer.
@@ -237,23 +231,20 @@ fn read(path: &Path, bytes: &mut Vec<u8>) -> Result<()> {
         let what = if metadata.is_dir() { "a folder" } else { "a pipe or a device, not a file" };
         return Err(wrong(format!("this is {what}")));
     }
-    let mut file = File::open(path).map_err(io)?;
+    let file = File::open(path).map_err(io)?;
     if metadata.len() > MAX_FILE_BYTES {
         return Err(wrong(format!("the file has {} bytes, more than {MAX_FILE_BYTES}", metadata.len())));
     }
-    bytes.clear();
-    file.by_ref().take(MAX_FILE_BYTES).read_to_end(bytes).map_err(io)?;
-    Ok(())
+    let mut bytes = Vec::with_capacity(metadata.len() as usize);
+    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).map_err(io)?;
+    Ok(bytes)
 }
 
 /// Runs a decoder; a panic becomes an error, but in the profile `dist` it ends the program.
 pub(super) fn guarded<T>(decoder: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     // The decoder owns all its state, so no broken state remains.
-    catch_unwind(AssertUnwindSafe(decoder)).unwrap_or_else(|panic| {
-        let message =
-            panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(format!("the decoder panicked: {}", message.unwrap_or("no message")))
-    })
+    let decoded = catch_unwind(AssertUnwindSafe(decoder));
+    decoded.unwrap_or_else(|panic| Err(format!("the decoder panicked: {}", panic_message(&*panic))))
 }
 
 fn picture(bytes: &[u8], demand: Demand, levels: Option<(u16, u16)>) -> Result<Decoded, String> {
@@ -441,6 +432,72 @@ pub(crate) fn demanded(picture: FrameBuf, demand: Demand) -> Decoded {
     match (demand.channels, picture.as_frame().format()) {
         (Channels::Luma, PixelFormat::Rgb8 | PixelFormat::Bgr8) => (picture.to_luma(), demand.color.then_some(picture)),
         _ => (picture, None),
+    }
+}
+
+/// An animated WebP, which ffmpeg does not read: its pictures, whole and without transparency.
+#[derive(Debug)]
+pub(super) struct WebP {
+    info: Info,
+    bytes: Arc<[u8]>,
+}
+
+impl WebP {
+    pub fn open(path: &Path) -> Result<Self> {
+        let bytes: Arc<[u8]> = encoded(path)?.into();
+        let size = guarded(|| {
+            let (width, height) =
+                WebPDecoder::new(Encoded::new(&bytes)).map_err(|error| error.to_string())?.dimensions();
+            check_size(width as usize, height as usize).map(|()| (width as usize, height as usize))
+        });
+        let size = size.map_err(|reason| Error::sequence(path, reason))?;
+        let inputs = vec![path.to_path_buf()];
+        let name = path.file_stem().map_or_else(|| file_name(path), |stem| stem.to_string_lossy().into_owned());
+        Ok(Self { info: Info { name, size: Some(size), inputs, ..Info::default() }, bytes })
+    }
+}
+
+impl Source for WebP {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn stream(&self, span: Span, demand: Demand, _: &CancelToken) -> Result<Stream> {
+        let bytes = Arc::clone(&self.bytes);
+        let path = self.info.inputs.first().cloned().unwrap_or_default();
+        let (sender, pictures) = sync_channel(1);
+        // The decoder cannot be sent to another thread.
+        spawn("webp", move || {
+            let mut next = 1;
+            let sent = guarded(|| {
+                let decoder = WebPDecoder::new(Encoded::new(&bytes)).map_err(|error| error.to_string())?;
+                let (mut time, mut begun) = (0.0, Instant::now());
+                for (position, picture) in (1..).zip(decoder.into_frames()) {
+                    next = position;
+                    if span.last.is_some_and(|last| position > last) {
+                        break;
+                    }
+                    let picture = picture.map_err(|error| error.to_string())?;
+                    let (above, below) = picture.delay().numer_denom_ms();
+                    if span.contains(position) {
+                        let frame = frame_of(DynamicImage::from(picture.into_buffer()), None);
+                        let decoded = frame.map(|frame| demanded(frame, demand));
+                        let timestamp = Some(time).filter(|time| position == 1 || *time > 0.0);
+                        let decode_ms = begun.elapsed().as_secs_f64() * 1e3;
+                        if sender.send(Item::numbered(position, timestamp, decoded, decode_ms)).is_err() {
+                            break;
+                        }
+                    }
+                    time += f64::from(above) / f64::from(below.max(1)) / 1e3;
+                    begun = Instant::now();
+                }
+                Ok(())
+            });
+            if let Err(reason) = sent {
+                let _ = sender.send(Item::numbered(next, None, Err(Error::Ended { path, reason }), 0.0));
+            }
+        })?;
+        Ok(Box::new(pictures.into_iter()))
     }
 }
 

@@ -4,13 +4,11 @@
 //! reads, or a pipe of raw frames ([`Y4m`]). Each is a [`Source`]: its [`Info`], and its frames in order as [`Item`]s.
 //! [`Prefetch`] reads any source ahead on other threads. [`decode()`] turns one image into a frame.
 
-mod animation;
 pub mod annotation;
 mod images;
 mod open;
 mod order;
 pub mod otb;
-mod raw;
 mod sequence;
 mod source;
 mod video;
@@ -20,13 +18,12 @@ mod y4m;
 pub(crate) use images::demanded;
 #[cfg(feature = "cli")]
 pub(crate) use images::is_image;
-pub(crate) use images::{INDEX, file_name, list};
+pub(crate) use images::{INDEX, file_name, has_extension, list};
 pub use images::{Images, decode, decode_bytes, first_levels};
 pub(crate) use open::is_pipe;
 #[cfg(feature = "cli")]
 pub(crate) use open::local;
 pub use open::{OpenOptions, Truth, open};
-pub use raw::RawFormat;
 pub use sequence::Sequence;
 pub(crate) use sequence::{IMAGE_FOLDERS, TRUTH_FILES, numbered_truths, plain_truths};
 #[cfg(feature = "cli")]
@@ -34,4 +31,4 @@ pub(crate) use source::Latest;
 pub use source::{Demand, Info, Item, Prefetch, Source, Span, Stream, Wait};
 #[cfg(feature = "cli")]
 pub(crate) use video::without_user;
-pub use y4m::Y4m;
+pub use y4m::{RawFormat, Y4m};

@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use image::ImageFormat;
 
-use super::animation::WebP;
-use super::images::{encoded, is_animated, is_image};
+use super::images::{WebP, encoded, is_animated, is_image};
 use super::video::Video;
 use super::{RawFormat, Sequence, Source, Y4m};
 use crate::cancel::{CancelToken, spawn};
@@ -87,8 +86,8 @@ pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result
     let camera = camera.map(|number| PathBuf::from(format!("/dev/video{number}")));
     let given = camera.as_deref().unwrap_or_else(|| local(given));
     if options.raw.is_some() && !is_pipe(given) {
-        let reason = "--raw is for frames on the standard input (-) or in a named pipe".into();
-        return Err(Error::Sequence { path: given.into(), reason });
+        let reason = "--raw is for frames on the standard input (-) or in a named pipe";
+        return Err(Error::sequence(given, reason));
     }
     if given.is_dir() {
         return Ok(Box::new(Sequence::open(given, options)?));
@@ -112,8 +111,8 @@ pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result
                 return Ok(Box::new(WebP::open(given)?));
             }
             _ if is_image(given) => {
-                let reason = "this is one picture: give the folder that holds the images".into();
-                return Err(Error::Sequence { path: given.into(), reason });
+                let reason = "this is one picture: give the folder that holds the images";
+                return Err(Error::sequence(given, reason));
             }
             _ => {}
         }

@@ -189,6 +189,27 @@ impl Video {
         }
     }
 
+    /// The [form](Self::form) of the frames in the size that is asked for.
+    fn scaled(&self, demand: Demand) -> (Form, &str, String) {
+        let (width, height) = self.probe.size;
+        let longest = width.max(height);
+        let Some(side) = demand.side.filter(|&side| longest > side) else {
+            let (form, pixels, filter) = self.form(demand);
+            // A frame of another size has as many bytes, and is left out by itself.
+            let same = if self.lenient { format!(",scale={width}:{height}") } else { String::new() };
+            return (form, pixels, format!("{filter}{same}"));
+        };
+        // Planes are scaled in a tenth of the time of RGB.
+        let (form, pixels, filter) = self.form(Demand { color: true, ..Channels::Luma.into() });
+        let [width, height] = [width, height].map(|length| (length * side / longest).max(1));
+        let form = match form {
+            Form::Rgb(..) => Form::Rgb(width, height),
+            Form::Deep(_, _, levels) => Form::Deep(width, height, levels),
+            Form::Planes(planes) => Form::Planes(Planes { width, height, ..planes }),
+        };
+        (form, pixels, format!("{filter},scale={width}:{height}:flags=area"))
+    }
+
     /// The target of a seek for the frame `first`, if a keyframe before it and the times up to it are known.
     fn seek_point(&self, first: usize, cancel: &CancelToken) -> Option<Seek> {
         if self.input.kind != Kind::File || first <= MIN_SEEK {
@@ -227,34 +248,14 @@ impl Video {
 
     /// Starts ffmpeg at the first frame of the file, or by a seek.
     fn start(&self, seek: Option<Seek>, span: Span, demand: Demand, cancel: &CancelToken) -> Result<Frames> {
-        let (width, height) = self.probe.size;
-        let longest = width.max(height);
-        let side = demand.side.filter(|&side| longest > side);
-        // Planes are scaled in a tenth of the time of RGB.
-        let planar = Demand { color: true, ..Channels::Luma.into() };
-        let (mut form, pixels, filter) = self.form(if side.is_some() { planar } else { demand });
-        let mut filter = filter.to_owned();
-        if let Some(side) = side {
-            let [width, height] = [width, height].map(|length| (length * side / longest).max(1));
-            form = match form {
-                Form::Rgb(..) => Form::Rgb(width, height),
-                Form::Deep(_, _, levels) => Form::Deep(width, height, levels),
-                Form::Planes(planes) => Form::Planes(Planes { width, height, ..planes }),
-            };
-            filter += &format!(",scale={width}:{height}:flags=area");
-        }
-        if self.lenient && side.is_none() {
-            // A frame of another size has as many bytes, and is left out by itself.
-            filter += &format!(",scale={width}:{height}");
-        }
-        let live = self.info.live;
+        let (form, pixels, filter) = self.scaled(demand);
         let mut command = ffmpeg::command("ffmpeg");
         command.args(["-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+info"]);
         if self.is_strict() {
             command.arg("-xerror");
         }
         // Each frame thread would delay the output by a frame.
-        if live {
+        if self.info.live {
             command.args(["-thread_type", "slice"]);
         }
         // Times count from the first frame also after a seek, and no picture is written that lacks its references. All
@@ -360,7 +361,7 @@ impl Input {
     /// The error for an input that cannot be opened.
     fn error(&self, reason: impl Into<String>) -> Error {
         let reason = self.plain(reason.into());
-        Error::Sequence { path: self.shown(), reason }
+        Error::sequence(self.shown(), reason)
     }
 
     /// The error for an input that ends early.
@@ -486,16 +487,7 @@ impl Probe {
     /// Reads ffprobe's answer. Returns the index of the chosen stream and a warning, too.
     fn parse(text: &str, stream: Option<usize>) -> Result<(Self, u64, Option<String>), String> {
         let answer: Value = serde_json::from_str(text).map_err(|error| format!("ffprobe: {error}"))?;
-        let all = answer["streams"].as_array().map_or(&[][..], Vec::as_slice);
-        let marked = all.iter().position(|stream| stream["disposition"]["default"] == 1).unwrap_or(0);
-        let chosen = stream.map_or(marked, |number| number.wrapping_sub(1));
-        let video = match all.get(chosen) {
-            None if !all.is_empty() => return Err(format!("it has {} videos: --stream counts from 1", all.len())),
-            video => video.unwrap_or(&Value::Null),
-        };
-        let several = all.len() > 1 && stream.is_none();
-        let warning =
-            several.then(|| format!("it has {} videos: {} is read; --stream N chooses", all.len(), chosen + 1));
+        let (video, warning) = chosen(answer["streams"].as_array().map_or(&[][..], Vec::as_slice), stream)?;
         let text = |key: &str| video[key].as_str().unwrap_or_default();
         let side = |key: &str| video[key].as_u64().unwrap_or(0) as usize;
         let mut size = (side("width"), side("height"));
@@ -509,14 +501,6 @@ impl Probe {
         let rate = ratio(text("avg_frame_rate"), '/');
         let duration = video["duration"].as_str().or(answer["format"]["duration"].as_str());
         let duration = duration.and_then(|text| text.parse::<f64>().ok());
-        // Of interlaced video a multiple counts fields, and ticks of milliseconds are no rate.
-        let is_interlaced = !["", "progressive", "unknown"].contains(&text("field_order"));
-        let is_higher = |times: f64| {
-            let counts_fields = is_interlaced && times > 1.5 && (times - times.round()).abs() < 0.01;
-            times > 1.002 && !counts_fields
-        };
-        let base_rate = ratio(text("r_frame_rate"), '/')
-            .filter(|&base| base <= MAX_BASE_RATE && rate.is_none_or(|rate| is_higher(base / rate)));
         let start = |of: &Value| of["start_time"].as_str().and_then(|text| text.parse::<f64>().ok());
         let start = start(video).zip(start(&answer["format"])).map_or(0.0, |(video, file)| (video - file).max(0.0));
         let by_rate = rate.zip(duration).map(|(rate, duration)| (rate * duration).round() as usize);
@@ -534,7 +518,7 @@ impl Probe {
         let probe = Self {
             size,
             rate,
-            base_rate,
+            base_rate: base_rate(text("r_frame_rate"), rate, text("field_order")),
             announced: frames,
             frames: frames.or(by_rate),
             pixels: if depth > 8 { format!("gray{depth}le") } else { pixels.into() },
@@ -554,6 +538,29 @@ impl Probe {
         };
         Ok((probe, video["index"].as_u64().unwrap_or(0), warning))
     }
+}
+
+/// The `stream`-th of all videos, or the one marked as default, with a warning if others are left out.
+fn chosen(all: &[Value], stream: Option<usize>) -> Result<(&Value, Option<String>), String> {
+    let marked = all.iter().position(|stream| stream["disposition"]["default"] == 1).unwrap_or(0);
+    let chosen = stream.map_or(marked, |number| number.wrapping_sub(1));
+    let video = match all.get(chosen) {
+        None if !all.is_empty() => return Err(format!("it has {} videos: --stream counts from 1", all.len())),
+        video => video.unwrap_or(&Value::Null),
+    };
+    let several = all.len() > 1 && stream.is_none();
+    Ok((video, several.then(|| format!("it has {} videos: {} is read; --stream N chooses", all.len(), chosen + 1))))
+}
+
+/// The rate that has a time for each frame, if it is above the mean rate.
+fn base_rate(text: &str, rate: Option<f64>, field_order: &str) -> Option<f64> {
+    // Of interlaced video a multiple counts fields, and ticks of milliseconds are no rate.
+    let is_interlaced = !["", "progressive", "unknown"].contains(&field_order);
+    let is_higher = |times: f64| {
+        let counts_fields = is_interlaced && times > 1.5 && (times - times.round()).abs() < 0.01;
+        times > 1.002 && !counts_fields
+    };
+    ratio(text, '/').filter(|&base| base <= MAX_BASE_RATE && rate.is_none_or(|rate| is_higher(base / rate)))
 }
 
 /// Output of ffprobe for the video in `input`.
@@ -788,39 +795,42 @@ impl Frames {
                     time => Ok(Some((decoded.filter(|_| !early), time?))),
                 }
             }
-            ended => {
-                // If ffmpeg failed, its own message is the reason, unless the size has changed.
-                let finished = self.process.finish();
-                let log = self.logs.recv_timeout(LOG_TIMEOUT).ok();
-                if let (Err(error @ Error::FrameSize { .. }), false) = (self.check_log(log), matches!(ended, Ok(None)))
+            ended => self.end(ended.map(drop)).map(|()| None),
+        }
+    }
+
+    /// Waits for ffmpeg after the last frame, or after one that could not be read.
+    ///
+    /// # Errors
+    /// The reason why this is not the end of the video.
+    fn end(&mut self, read: Result<(), String>) -> Result<()> {
+        // If ffmpeg failed, its own message is the reason, unless the size has changed.
+        let finished = self.process.finish();
+        let log = self.logs.recv_timeout(LOG_TIMEOUT).ok();
+        if let (Err(error @ Error::FrameSize { .. }), Err(_)) = (self.check_log(log), &read) {
+            return Err(error);
+        }
+        self.process.limits.cancel.check()?;
+        let (video, count) = (&self.video, self.read);
+        let after = |reason: String| Err(video.input.ended(format!("{reason} (after {count} frames)")));
+        match (finished, read) {
+            // ffprobe could read the address.
+            (Err(reason), _) if count == 0 && video.input.kind == Kind::Address => after(format!(
+                "{reason}; if its sender takes one connection only, use `ffmpeg -i URL -f yuv4mpegpipe - | kcf-track -`"
+            )),
+            (Err(reason), _) if count == 0 || !video.lenient || video.info.live => after(reason),
+            (_, Err(reason)) => Err(video.input.ended(reason)),
+            _ if video.input.kind == Kind::Camera => after("the camera stopped".into()),
+            _ => match (self.process.errors(), video.probe.announced) {
+                (Some(errors), _) if video.is_strict() => after(format!("ffmpeg: {errors}")),
+                // A network stream broke off.
+                (_, Some(expected))
+                    if video.input.kind == Kind::Address && !video.lenient && 10 * count < 9 * expected =>
                 {
-                    return Err(error);
+                    after(format!("the stream broke off; about {expected} frames were expected"))
                 }
-                self.process.limits.cancel.check()?;
-                let (video, read) = (&self.video, self.read);
-                let after = |reason: String| video.input.ended(format!("{reason} (after {read} frames)"));
-                let lost = read == 0 || !video.lenient || video.info.live;
-                match (finished, ended) {
-                    // ffprobe could read the address.
-                    (Err(reason), _) if read == 0 && video.input.kind == Kind::Address => Err(after(format!(
-                        "{reason}; if its sender takes one connection only, \
-                         use `ffmpeg -i URL -f yuv4mpegpipe - | kcf-track -`"
-                    ))),
-                    (Err(reason), _) if lost => Err(after(reason)),
-                    (_, Err(reason)) => Err(video.input.ended(reason)),
-                    _ if video.input.kind == Kind::Camera => Err(after("the camera stopped".into())),
-                    _ => match (self.process.errors(), video.probe.announced) {
-                        (Some(errors), _) if video.is_strict() => Err(after(format!("ffmpeg: {errors}"))),
-                        // A network stream broke off.
-                        (_, Some(expected))
-                            if video.input.kind == Kind::Address && !video.lenient && 10 * read < 9 * expected =>
-                        {
-                            Err(after(format!("the stream broke off; about {expected} frames were expected")))
-                        }
-                        _ => Ok(None),
-                    },
-                }
-            }
+                _ => Ok(()),
+            },
         }
     }
 
