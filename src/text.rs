@@ -10,6 +10,11 @@ pub fn csv_line(cells: &[impl AsRef<str>]) -> String {
     cells.join(",") + "\n"
 }
 
+/// The cell of a value; empty for none.
+pub fn cell(value: Option<impl ToString>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
 /// A cell of such a row as it was.
 pub fn unquoted(cell: &str) -> String {
     let quoted = cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"'));

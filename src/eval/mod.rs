@@ -66,7 +66,7 @@ use metrics::{FrameErrors, counts_for_otb, frame_errors};
 use protocols::Start;
 use reliability::{Judgement, judgements};
 use runner::{RunKey, Trace, run_sequence};
-use summary::{mean, summarize};
+use summary::{Notes, mean, summarize};
 
 /// Trackers and published results over a dataset.
 #[derive(Debug)]
@@ -123,6 +123,25 @@ pub struct Evaluated {
 /// The runs of a tracker on a sequence, or why there are none.
 type Runs = Result<Vec<Trace>, String>;
 
+/// A sequence that can be run, with its starts.
+type Usable<'a> = (&'a LabelledSequence, Vec<Start>);
+
+/// Runs that are not stored yet.
+struct Job<'a> {
+    runner: &'a dyn Runner,
+    sequence: &'a LabelledSequence,
+    key: RunKey,
+}
+
+/// The scores of a tracker by sequence, its judged frames, its speed, and its first runs.
+#[derive(Default)]
+struct Scored {
+    scores: BTreeMap<String, Score>,
+    judged: BTreeMap<String, Vec<Judgement>>,
+    fps: BTreeMap<String, f64>,
+    first: BTreeMap<String, Trace>,
+}
+
 /// The first name that occurs twice.
 pub(crate) fn repeated<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut seen = BTreeSet::new();
@@ -136,15 +155,14 @@ impl Evaluation {
     /// [`Error::Evaluation`] for two trackers of one name; [`Error::Parameter`] for results with another protocol than
     /// one-pass: their files hold one run.
     pub fn check(&self) -> Result<()> {
-        let runners = self.runners.iter().map(|runner| runner.name());
-        if let Some(name) = repeated(runners.chain(self.results.iter().map(|files| &*files.name))) {
-            return Err(Error::Evaluation {
-                what: "trackers".into(),
-                reason: format!("two trackers are called {name}"),
-            });
+        let names = || {
+            let runners = self.runners.iter().map(|runner| runner.name());
+            runners.chain(self.results.iter().map(|files| &*files.name))
+        };
+        if let Some(name) = repeated(names()) {
+            return Err(Error::evaluation("trackers", format!("two trackers are called {name}")));
         }
-        let mut names = self.runners.iter().map(|runner| runner.name()).chain(self.results.iter().map(|r| &*r.name));
-        if let Some(baseline) = self.baseline.as_ref().filter(|baseline| !names.any(|name| name == *baseline)) {
+        if let Some(baseline) = self.baseline.as_ref().filter(|baseline| !names().any(|name| name == *baseline)) {
             return Err(Error::parameter("baseline", baseline, "must be the name of a tracker of this evaluation"));
         }
         match self.results.first() {
@@ -171,80 +189,81 @@ impl Evaluation {
         watch: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<Evaluated> {
         self.check()?;
-        let (mut left_out, mut warnings) = (self.dataset.left_out.clone(), self.dataset.warnings.clone());
-        let usable = self.usable(&mut left_out, &mut warnings);
-        let mut tracked = self.track(&usable, folder, jobs, cancel, watch)?.into_iter();
-        let mut all: Vec<(&str, Origin, Value, Vec<Runs>)> = Vec::new();
+        let mut notes = Notes { left_out: self.dataset.left_out.clone(), warnings: self.dataset.warnings.clone() };
+        let usable = self.usable(&mut notes);
+        let mut runs = self.track(&usable, folder, jobs, cancel, watch)?.into_iter();
+        let mut all: Vec<(String, Origin, Value, Vec<Runs>)> = Vec::new();
         for runner in &self.runners {
-            let runs = tracked.by_ref().take(usable.len()).collect();
-            all.push((runner.name(), Origin::Run, runner.parameters(), runs));
+            let runs = runs.by_ref().take(usable.len()).collect();
+            all.push((runner.name().to_owned(), Origin::Run, runner.parameters(), runs));
         }
         for files in &self.results {
-            let read = |(sequence, _): &(&LabelledSequence, _)| match files.read(sequence, self.toolkit) {
+            let read = |(sequence, _): &Usable<'_>| match files.read(sequence, self.toolkit) {
                 Ok((trace, warning)) => {
-                    warnings.extend(warning);
+                    notes.warnings.extend(warning);
                     Ok(vec![trace])
                 }
                 Err(error) => Err(error.to_string()),
             };
-            all.push((&files.name, Origin::Results, Value::Null, usable.iter().map(read).collect()));
+            all.push((files.name.clone(), Origin::Results, Value::Null, usable.iter().map(read).collect()));
         }
-
         let mut timings = Timings { schema: "kcf-track-timings/1".into(), jobs, ..Timings::default() };
-        let mut first_traces = BTreeMap::new();
-        let mut scored = Vec::new();
+        let (mut traces, mut reports) = (BTreeMap::new(), Vec::new());
         for (name, origin, parameters, runs) in all {
-            let (mut scores, mut fps, mut first) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-            let mut judged = BTreeMap::new();
-            for ((sequence, _), runs) in usable.iter().zip(runs) {
-                let sequence_name = || sequence.name.clone();
-                match runs.and_then(|runs| Ok((pooled_score(sequence, &runs, self.toolkit)?, runs))) {
-                    Ok(((score, frames), runs)) => {
-                        if 2 * score.labelled < score.frames {
-                            let (labelled, all, name) = (score.labelled, score.frames, &sequence.name);
-                            warnings.push(format!("{name}: only {labelled} of {all} frames have a label that counts"));
-                        }
-                        scores.insert(sequence_name(), score);
-                        judged.insert(sequence_name(), frames);
-                        fps.extend(rate_of(&runs).map(|rate| (sequence_name(), rate)));
-                        first.extend(runs.into_iter().next().map(|run| (sequence_name(), run)));
-                    }
-                    Err(reason) => {
-                        left_out.push(LeftOut { sequence: sequence_name(), tracker: Some(name.into()), reason });
-                    }
-                }
-            }
-            first_traces.insert(name.to_owned(), first);
+            let Scored { scores, judged, fps, first } = self.score(&usable, &name, runs, &mut notes);
+            traces.insert(name.clone(), first);
             // A mean over some of the sequences would not compare.
             if !fps.is_empty() && fps.len() == scores.len() {
                 let mean = mean(&fps.values().copied().collect::<Vec<_>>());
-                timings.trackers.insert(name.to_owned(), TrackerTiming { fps: mean, sequences: fps });
+                timings.trackers.insert(name.clone(), TrackerTiming { fps: mean, sequences: fps });
             }
             // A tracker without any score has no rank.
             if !scores.is_empty() {
-                scored.push(TrackerReport::new(name.to_owned(), origin, parameters, scores).judged(&judged));
+                reports.push(TrackerReport::new(name, origin, parameters, scores).judged(&judged));
             }
         }
-        if scored.is_empty() {
-            let first = left_out.first().map(|l| format!(" ({}: {})", l.sequence, l.reason)).unwrap_or_default();
+        if reports.is_empty() {
+            let first = notes.left_out.first().map(|l| format!(" ({}: {})", l.sequence, l.reason)).unwrap_or_default();
             let reason = format!("no sequence could be scored{first}");
-            return Err(Error::Evaluation { what: "report".into(), reason });
+            return Err(Error::evaluation("report", reason));
         }
         let sequences = usable.iter().map(|(sequence, _)| *sequence);
-        let baseline = self.baseline.as_deref();
-        let report = summarize(self.protocol, self.toolkit, sequences, scored, baseline, left_out, warnings);
-        Ok(Evaluated { report, timings, traces: first_traces })
+        let report = summarize(self.protocol, self.toolkit, sequences, reports, self.baseline.as_deref(), notes);
+        Ok(Evaluated { report, timings, traces })
+    }
+
+    /// Scores the runs of a tracker on each of the sequences.
+    fn score(&self, usable: &[Usable<'_>], tracker: &str, runs: Vec<Runs>, notes: &mut Notes) -> Scored {
+        let mut scored = Scored::default();
+        for ((sequence, _), runs) in usable.iter().zip(runs) {
+            let name = &sequence.name;
+            match runs.and_then(|runs| Ok((pooled_score(sequence, &runs, self.toolkit)?, runs))) {
+                Ok(((score, judged), runs)) => {
+                    if 2 * score.labelled < score.frames {
+                        let (labelled, all) = (score.labelled, score.frames);
+                        let what = format!("{name}: only {labelled} of {all} frames have a label that counts");
+                        notes.warnings.push(what);
+                    }
+                    scored.scores.insert(name.clone(), score);
+                    scored.judged.insert(name.clone(), judged);
+                    scored.fps.extend(rate_of(&runs).map(|rate| (name.clone(), rate)));
+                    scored.first.extend(runs.into_iter().next().map(|run| (name.clone(), run)));
+                }
+                Err(reason) => notes.leave_out(sequence, Some(tracker), reason),
+            }
+        }
+        scored
     }
 
     /// The sequences that can be run, with their starts.
-    fn usable(&self, left_out: &mut Vec<LeftOut>, warnings: &mut Vec<String>) -> Vec<(&LabelledSequence, Vec<Start>)> {
+    fn usable(&self, notes: &mut Notes) -> Vec<Usable<'_>> {
         let mut usable = Vec::new();
         for sequence in &self.dataset.sequences {
             if self.toolkit == Toolkit::Otb {
                 let beyond = |label: &&BBox| label.is_valid() && !counts_for_otb(label);
                 let n = sequence.truth.iter().flatten().filter(beyond).count();
                 if n > 0 {
-                    warnings.push(format!(
+                    notes.warnings.push(format!(
                         "{}: {n} labels begin left of the picture or above it; by OTB's rules such a frame is a miss for \
                          success and a hit for precision (--toolkit got10k takes them as they are)",
                         sequence.name
@@ -253,10 +272,7 @@ impl Evaluation {
             }
             match self.starts(sequence) {
                 Ok(starts) => usable.push((sequence, starts)),
-                Err(error) => {
-                    let (sequence, reason) = (sequence.name.clone(), error.to_string());
-                    left_out.push(LeftOut { sequence, tracker: None, reason });
-                }
+                Err(error) => notes.leave_out(sequence, None, error.to_string()),
             }
         }
         usable
@@ -266,7 +282,7 @@ impl Evaluation {
     /// all others, computed now.
     fn track(
         &self,
-        sequences: &[(&LabelledSequence, Vec<Start>)],
+        sequences: &[Usable<'_>],
         folder: &Path,
         jobs: usize,
         cancel: &CancelToken,
@@ -284,7 +300,7 @@ impl Evaluation {
                 frames += sequence.frames.len() as u64;
                 match stored {
                     Some(_) => done += sequence.frames.len() as u64,
-                    None => todo.push((all.len(), runner.as_ref(), *sequence, key)),
+                    None => todo.push((all.len(), Job { runner: runner.as_ref(), sequence, key })),
                 }
                 // The empty error stands for a run that is computed below.
                 all.push(stored.ok_or_else(String::new));
@@ -292,42 +308,14 @@ impl Evaluation {
         }
         watch(Event::Planned { frames, done });
         // The longest first, so that no thread starts a long one when the others have finished.
-        todo.sort_by_key(|(.., sequence, key)| Reverse(sequence.frames.len() * key.starts.len()));
+        todo.sort_by_key(|(_, job)| Reverse(job.sequence.frames.len() * job.key.starts.len()));
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(jobs.max(1))
             .build()
-            .map_err(|e| Error::Evaluation { what: format!("{jobs} jobs"), reason: e.to_string() })?;
+            .map_err(|e| Error::evaluation(format!("{jobs} jobs"), e.to_string()))?;
         // A bridge keeps this order; a parallel slice does not.
-        let computed = pool.install(|| {
-            let run = |(at, runner, sequence, key): &(usize, &dyn Runner, &LabelledSequence, RunKey)| {
-                let (tracker, name) = (runner.name(), sequence.name.as_str());
-                let frames = Images::new(
-                    (1..).zip(sequence.frames.iter().cloned()).collect(),
-                    runner.channels(),
-                    first_levels(&sequence.frames),
-                );
-                let tick = || {
-                    watch(Event::Frame);
-                    cancel.check()
-                };
-                let mut runs = cancel.scope(|| run_sequence(*runner, name, &key.starts, frames, &tick));
-                if jobs > 1 {
-                    // Runs beside each other slow each other down.
-                    runs.iter_mut().flatten().for_each(|run| run.micros.clear());
-                }
-                match &runs {
-                    Err(_) if cancel.is_cancelled() => return Err(Error::Cancelled),
-                    Ok(traces) => {
-                        key.save(folder, traces)?;
-                        watch(Event::Finished { tracker, sequence: name });
-                    }
-                    Err(error) => watch(Event::Note(format!("{tracker}: {name} failed: {error}"))),
-                }
-                Ok((*at, runs.map_err(|error| error.to_string())))
-            };
-            todo.iter().par_bridge().map(run).collect::<Result<Vec<_>>>()
-        })?;
-        for (at, runs) in computed {
+        let run = |(at, job): &(usize, Job<'_>)| Ok((*at, job.run(folder, jobs, cancel, watch)?));
+        for (at, runs) in pool.install(|| todo.iter().par_bridge().map(run).collect::<Result<Vec<_>>>())? {
             all[at] = runs;
         }
         Ok(all)
@@ -340,6 +328,40 @@ impl Evaluation {
             _ => (0, 0),
         };
         self.protocol.starts(&sequence.truth, width, height)
+    }
+}
+
+impl Job<'_> {
+    /// Computes and stores the runs. A failure of the tracker ends nothing but these runs.
+    fn run(
+        &self,
+        folder: &Path,
+        jobs: usize,
+        cancel: &CancelToken,
+        watch: &(dyn Fn(Event<'_>) + Sync),
+    ) -> Result<Runs> {
+        let Self { runner, sequence, key } = self;
+        let (tracker, name) = (runner.name(), sequence.name.as_str());
+        let files = (1..).zip(sequence.frames.iter().cloned()).collect();
+        let frames = Images::new(files, runner.channels(), first_levels(&sequence.frames));
+        let tick = || {
+            watch(Event::Frame);
+            cancel.check()
+        };
+        let mut runs = cancel.scope(|| run_sequence(*runner, name, &key.starts, frames, &tick));
+        if jobs > 1 {
+            // Runs beside each other slow each other down.
+            runs.iter_mut().flatten().for_each(|run| run.micros.clear());
+        }
+        match &runs {
+            Err(_) if cancel.is_cancelled() => return Err(Error::Cancelled),
+            Ok(traces) => {
+                key.save(folder, traces)?;
+                watch(Event::Finished { tracker, sequence: name });
+            }
+            Err(error) => watch(Event::Note(format!("{tracker}: {name} failed: {error}"))),
+        }
+        Ok(runs.map_err(|error| error.to_string()))
     }
 }
 

@@ -13,7 +13,6 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::dataset::{LabelledSequence, is_number, key};
@@ -22,10 +21,10 @@ use super::protocols::Start;
 use super::runner::Trace;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
-use crate::media::annotation::Annotations;
+use crate::media::annotation::{Annotations, text_files};
 
-/// Depth of the search for files below a results folder.
-const MAX_DEPTH: usize = 3;
+/// Levels of folders below a results folder that are searched for files.
+const LEVELS: usize = 2;
 
 /// The result files of one tracker.
 #[derive(Clone, Debug)]
@@ -45,9 +44,7 @@ impl ResultFiles {
     /// # Errors
     /// [`Error::Io`] when it cannot be read, [`Error::Evaluation`] when it has no text file.
     pub fn open(name: &str, folder: &Path) -> Result<Self> {
-        let mut found = Vec::new();
-        list(folder, MAX_DEPTH, &mut found).map_err(|e| Error::io(folder, e))?;
-        found.sort();
+        let found = text_files(folder, LEVELS).map_err(|e| Error::io(folder, e))?;
         let mut files = BTreeMap::<String, Vec<(String, PathBuf)>>::new();
         for path in found {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -65,10 +62,10 @@ impl ResultFiles {
             }
         }
         if files.is_empty() {
-            return Err(Error::Evaluation {
-                what: format!("results of {name} in {}", folder.display()),
-                reason: "there is no file <sequence>.txt".into(),
-            });
+            return Err(Error::evaluation(
+                format!("results of {name} in {}", folder.display()),
+                "there is no file <sequence>.txt",
+            ));
         }
         Ok(Self { name: name.to_owned(), allow_short: false, folder: folder.to_path_buf(), files })
     }
@@ -85,7 +82,7 @@ impl ResultFiles {
     /// [`Error::Evaluation`] when there is no file, no box, or too few of them for the sequence, [`Error::Io`] and [`Error::Annotation`]
     /// when the file cannot be read.
     pub(super) fn read(&self, sequence: &LabelledSequence, toolkit: Toolkit) -> Result<(Trace, Option<String>)> {
-        let wrong = |reason: String| Error::Evaluation { what: format!("results of {}", self.name), reason };
+        let wrong = |reason: String| Error::evaluation(format!("results of {}", self.name), reason);
         let known = sequence.file_names().find_map(|name| self.files.get(&key(&name))).map_or(&[][..], Vec::as_slice);
         let exact: Vec<_> = known.iter().filter(|(name, _)| *name == sequence.name).collect();
         let path = match if exact.is_empty() { known.iter().collect() } else { exact }[..] {
@@ -157,22 +154,10 @@ fn agreement(boxes: &[BBox], row: usize, sequence: &LabelledSequence) -> f64 {
     row.zip(label).map_or(0.0, |(row, label)| row.overlap(&label))
 }
 
-fn list(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            if depth > 1 {
-                list(&path, depth - 1, found)?;
-            }
-        } else if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("txt")) {
-            found.push(path);
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::fs;
+
     use super::*;
     use crate::media::annotation::Base;
 

@@ -271,14 +271,36 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
+/// Notes of an evaluation on its sequences and trackers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notes {
+    pub left_out: Vec<LeftOut>,
+    pub warnings: Vec<String>,
+}
+
+impl Notes {
+    /// Notes that a sequence is left out, for one tracker or for all.
+    pub fn leave_out(&mut self, sequence: &LabelledSequence, tracker: Option<&str>, reason: String) {
+        self.left_out.push(LeftOut { sequence: sequence.name.clone(), tracker: tracker.map(String::from), reason });
+    }
+
+    /// Each note once, in order.
+    fn sorted(mut self) -> Self {
+        self.left_out.sort();
+        self.left_out.dedup();
+        self.warnings.sort();
+        self.warnings.dedup();
+        self
+    }
+}
+
 pub(super) fn summarize<'a>(
     protocol: Protocol,
     toolkit: Toolkit,
     sequences: impl Iterator<Item = &'a LabelledSequence>,
     mut trackers: Vec<TrackerReport>,
     baseline: Option<&str>,
-    mut left_out: Vec<LeftOut>,
-    mut warnings: Vec<String>,
+    mut notes: Notes,
 ) -> Report {
     let facts = |s: &LabelledSequence| SequenceFacts {
         name: s.name.clone(),
@@ -287,29 +309,16 @@ pub(super) fn summarize<'a>(
         attributes: s.attributes.clone(),
     };
     let sequences: Vec<SequenceFacts> = sequences.map(facts).collect();
-    let with_attribute = |attribute: &str, name: &str| {
-        sequences.iter().any(|s| s.name == name && s.attributes.iter().any(|a| a == attribute))
-    };
-    let by_attribute = |scores: &BTreeMap<String, Score>, attribute: &str| {
-        let some: Vec<&Score> =
-            scores.iter().filter(|(name, _)| with_attribute(attribute, name)).map(|(_, s)| s).collect();
-        (!some.is_empty()).then(|| (attribute.to_owned(), aggregate(some)))
-    };
-    for tracker in &mut trackers {
-        let attributes = ATTRIBUTES.iter().filter_map(|&(attribute, _)| by_attribute(&tracker.sequences, attribute));
-        tracker.attributes = attributes.collect();
-    }
+    trackers.iter_mut().for_each(|tracker| tracker.attributes = by_attribute(&tracker.sequences, &sequences));
     trackers.sort_by(|a, b| b.overall.mean.auc.total_cmp(&a.overall.mean.auc).then_with(|| a.name.cmp(&b.name)));
-    let mut differences = Vec::new();
-    for (i, better) in trackers.iter().enumerate() {
-        differences.extend(trackers[i + 1..].iter().map(|worse| difference(better, worse)));
-    }
+    let pairs = trackers.iter().enumerate().flat_map(|(i, a)| trackers[i + 1..].iter().map(move |b| (a, b)));
+    let differences = pairs.map(|(better, worse)| difference(better, worse)).collect();
     let scored: BTreeSet<&String> = trackers.iter().flat_map(|tracker| tracker.sequences.keys()).collect();
     for TrackerReport { name, sequences, .. } in &trackers {
         let (n, all) = (sequences.len(), scored.len());
         if n < all {
-            warnings
-                .push(format!("{name} has scores of {n} of {all} sequences: means of other sequences do not compare"));
+            let what = format!("{name} has scores of {n} of {all} sequences: means of other sequences do not compare");
+            notes.warnings.push(what);
         }
     }
     let in_all = |name: &&&String| trackers.iter().all(|tracker| tracker.sequences.contains_key(**name));
@@ -321,10 +330,7 @@ pub(super) fn summarize<'a>(
     let baseline = named.or(ours).or(trackers.first());
     let comparisons = baseline.map_or(Vec::new(), |baseline| compare(&trackers, baseline));
     let baseline = baseline.map_or(String::new(), |tracker| tracker.name.clone());
-    left_out.sort();
-    left_out.dedup();
-    warnings.sort();
-    warnings.dedup();
+    let Notes { left_out, warnings } = notes.sorted();
     Report {
         schema: "kcf-track-eval/2".into(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -339,6 +345,17 @@ pub(super) fn summarize<'a>(
         left_out,
         warnings,
     }
+}
+
+/// The means over the sequences with each attribute that any of them has.
+fn by_attribute(scores: &BTreeMap<String, Score>, sequences: &[SequenceFacts]) -> BTreeMap<String, Aggregate> {
+    let with = |attribute: &str| {
+        let has = |facts: &&SequenceFacts| facts.attributes.iter().any(|own| own == attribute);
+        let names: BTreeSet<&String> = sequences.iter().filter(has).map(|facts| &facts.name).collect();
+        let some: Vec<&Score> = scores.iter().filter(|(name, _)| names.contains(name)).map(|(_, s)| s).collect();
+        (!some.is_empty()).then(|| (attribute.to_owned(), aggregate(some)))
+    };
+    ATTRIBUTES.iter().filter_map(|(attribute, _)| with(attribute)).collect()
 }
 
 /// Adds the means and the mean ranks over the sequences that all `trackers` have.
@@ -484,8 +501,8 @@ pub(super) mod tests {
             ..results::tests::sequence(name, 20, if name == "A" { Base::One } else { Base::Zero })
         });
         let left_out = vec![LeftOut { sequence: "D".into(), tracker: None, reason: "<b>broken</b>".into() }];
-        let warnings = vec!["odd & even".into()];
-        summarize(Protocol::Ope, Toolkit::Otb, all.iter(), trackers.into(), None, left_out, warnings)
+        let notes = Notes { left_out, warnings: vec!["odd & even".into()] };
+        summarize(Protocol::Ope, Toolkit::Otb, all.iter(), trackers.into(), None, notes)
     }
 
     #[test]
@@ -532,7 +549,7 @@ pub(super) mod tests {
 
     fn summary_of(trackers: Vec<TrackerReport>, baseline: Option<&str>) -> Report {
         let all = ["A", "B", "C"].map(|name| results::tests::sequence(name, 20, Base::Zero));
-        summarize(Protocol::Ope, Toolkit::Otb, all.iter(), trackers, baseline, vec![], vec![])
+        summarize(Protocol::Ope, Toolkit::Otb, all.iter(), trackers, baseline, Notes::default())
     }
 
     #[test]

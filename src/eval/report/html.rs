@@ -6,7 +6,7 @@ use super::{About, Plots, attributes, fps, heading, own_count, plural, styles};
 use crate::eval::reliability::{Reliability, STATES};
 use crate::eval::summary::{Interval, Origin, Report, Timings};
 use crate::eval::{Protocol, Score, Toolkit};
-use crate::text::{escape, fill};
+use crate::text::{cell, escape, fill};
 use crate::tracker::State;
 
 /// The sections that need frames and boxes.
@@ -270,7 +270,7 @@ fn by_sequence(report: &Report) -> String {
         for tracker in &report.trackers {
             text += &match tracker.sequences.get(&sequence.name) {
                 Some(s) => {
-                    let value = |of: fn(&Score) -> Option<f64>| of(s).map_or(String::new(), |v| v.to_string());
+                    let value = |of: fn(&Score) -> Option<f64>| cell(of(s));
                     let all: String =
                         METRICS.iter().map(|(key, .., of)| format!(" data-{key}=\"{}\"", value(*of))).collect();
                     format!("<td class=\"score\" data-v=\"{0}\"{all} style=\"--v:{0:.3}\">{0:.3}</td>", s.auc)

@@ -11,10 +11,9 @@
 //! | `scores.csv` | the scores by sequence and tracker, with the attributes of the sequence |
 //! | `attributes.csv` | the mean scores by attribute and tracker |
 
-mod failures;
 mod html;
-mod overlap;
 mod plot;
+mod runs;
 mod tables;
 
 use std::fs;
@@ -23,10 +22,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-use failures::failures;
-use overlap::overlaps;
 use plot::{Axes, Series, plot, points};
-use tables::{Over, cell, reliability_columns};
+use runs::{failures, overlaps};
+use tables::{Over, reliability_columns};
 
 use super::dataset::safe_file_name;
 use super::reliability::Reliability;
@@ -34,7 +32,7 @@ use super::summary::{ATTRIBUTES, Aggregate, Interval, Origin, Report, Timings, T
 use super::{Evaluated, Evaluation, Protocol, Score};
 use crate::atomic_file;
 use crate::error::Result;
-use crate::text::{csv_line, escape};
+use crate::text::{cell, csv_line, escape};
 
 /// An attribute with fewer sequences has no plot of its own (as in the OTB toolkit).
 const MIN_SEQUENCES: usize = 2;
@@ -60,70 +58,101 @@ fn styles(report: &Report) -> Vec<usize> {
 
 impl Plots {
     fn draw(report: &Report) -> Result<Self> {
-        let styles = styles(report);
-        let mixed = report.trackers.iter().any(|t| t.origin == Origin::Results);
-        let series = |score: fn(&Score) -> f64, curve: Curve, attribute: Option<(&str, usize)>| {
-            let of = |(t, &style): (&TrackerReport, &usize)| {
-                let aggregate = attribute.map_or(Some(&t.overall), |(a, _)| t.attributes.get(a))?;
-                let own = attribute.map_or(String::new(), |(_, n)| own_count(aggregate, n));
-                Some(Series {
-                    name: format!("{}{own}", t.name),
-                    score: score(&aggregate.mean),
-                    style,
-                    emphasis: mixed && t.origin == Origin::Run,
-                    points: points(curve.0(&aggregate.mean), curve.1),
-                })
-            };
-            report.trackers.iter().zip(&styles).filter_map(of).collect::<Vec<_>>()
-        };
-        let axes = |title, x_label, y_label, x_max, x_decimals| Axes {
-            title,
-            x_label,
-            y_label,
-            x_max,
-            x_decimals,
-            diagonal: false,
-        };
-        let reliability = |(t, &style): (&TrackerReport, &usize)| {
-            let found = t.reliability.as_ref()?;
-            let points = found.bins.iter().map(|bin| (bin.confidence, bin.hits)).collect();
-            Some(Series { name: t.name.clone(), score: found.calibration_error?, style, emphasis: false, points })
-        };
-        let reliability: Vec<_> = report.trackers.iter().zip(&styles).filter_map(reliability).collect();
-        let reliability_axes = axes(
-            "Reliability [calibration error]".into(),
-            "Mean confidence",
-            "Share of frames with overlap above 0.5",
-            1.0,
-            1,
-        );
-        let reliability_axes = Axes { diagonal: true, ..reliability_axes };
-        let reliability = if reliability.is_empty() { None } else { Some(plot(&reliability_axes, reliability)?) };
-        let success_axes = |title: String| axes(title, "Overlap threshold", "Success rate", 1.0, 1);
         let mut by_attribute = Vec::new();
         for (short, long, n) in attributes(report).into_iter().filter(|(.., n)| *n >= MIN_SEQUENCES) {
             let title = format!("Success, {long} ({n})");
-            let series = series(|s| s.auc, (|s| &s.success, 1.0), Some((short, n)));
-            by_attribute.push((title.clone(), plot(&success_axes(title), series)?));
+            by_attribute.push((title.clone(), SUCCESS.draw(report, title, Some((short, n)))?));
         }
-        let title = |what: &str| format!("{what} plots of {}", report.protocol.to_string().to_uppercase());
-        let overall = [
-            plot(&success_axes(title("Success")), series(|s| s.auc, (|s| &s.success, 1.0), None))?,
-            plot(
-                &axes(title("Precision"), "Location error threshold (px)", "Precision", 50.0, 0),
-                series(|s| s.precision_20, (|s| &s.precision, 50.0), None),
-            )?,
-            plot(
-                &axes(title("Normalised precision"), "Normalised location error threshold", "Precision", 0.5, 2),
-                series(|s| s.normalized_precision, (|s| &s.normalized, 0.5), None),
-            )?,
-        ];
-        Ok(Self { overall, reliability, by_attribute })
+        let overall = |curve: &Curve| {
+            let protocol = report.protocol.to_string().to_uppercase();
+            curve.draw(report, format!("{} plots of {protocol}", curve.name), None)
+        };
+        let overall = [overall(&SUCCESS)?, overall(&PRECISION)?, overall(&NORMALIZED)?];
+        Ok(Self { overall, reliability: reliability(report)?, by_attribute })
     }
 }
 
-/// A curve of a score, and its last threshold.
-type Curve = (fn(&Score) -> &Vec<f64>, f64);
+/// A curve of a score over thresholds, and the axes of its plot.
+struct Curve {
+    name: &'static str,
+    x_label: &'static str,
+    y_label: &'static str,
+    /// The last threshold, and the decimals of the labels.
+    x_max: f64,
+    x_decimals: usize,
+    score: fn(&Score) -> f64,
+    values: fn(&Score) -> &Vec<f64>,
+}
+
+const SUCCESS: Curve = Curve {
+    name: "Success",
+    x_label: "Overlap threshold",
+    y_label: "Success rate",
+    x_max: 1.0,
+    x_decimals: 1,
+    score: |s| s.auc,
+    values: |s| &s.success,
+};
+
+const PRECISION: Curve = Curve {
+    name: "Precision",
+    x_label: "Location error threshold (px)",
+    y_label: "Precision",
+    x_max: 50.0,
+    x_decimals: 0,
+    score: |s| s.precision_20,
+    values: |s| &s.precision,
+};
+
+const NORMALIZED: Curve = Curve {
+    name: "Normalised precision",
+    x_label: "Normalised location error threshold",
+    y_label: "Precision",
+    x_max: 0.5,
+    x_decimals: 2,
+    score: |s| s.normalized_precision,
+    values: |s| &s.normalized,
+};
+
+impl Curve {
+    /// The plot of all trackers, over all sequences or over the `n` of an attribute.
+    fn draw(&self, report: &Report, title: String, attribute: Option<(&str, usize)>) -> Result<String> {
+        let mixed = report.trackers.iter().any(|t| t.origin == Origin::Results);
+        let series = |(t, style): (&TrackerReport, usize)| {
+            let aggregate = attribute.map_or(Some(&t.overall), |(a, _)| t.attributes.get(a))?;
+            let own = attribute.map_or(String::new(), |(_, n)| own_count(aggregate, n));
+            Some(Series {
+                name: format!("{}{own}", t.name),
+                score: (self.score)(&aggregate.mean),
+                style,
+                emphasis: mixed && t.origin == Origin::Run,
+                points: points((self.values)(&aggregate.mean), self.x_max),
+            })
+        };
+        let Self { x_label, y_label, x_max, x_decimals, .. } = *self;
+        let axes = Axes { title, x_label, y_label, x_max, x_decimals, diagonal: false };
+        plot(&axes, report.trackers.iter().zip(styles(report)).filter_map(series).collect())
+    }
+}
+
+/// The plot of confidence against the share of hits; `None` if no tracker has a confidence.
+fn reliability(report: &Report) -> Result<Option<String>> {
+    let series = |(t, style): (&TrackerReport, usize)| {
+        let found = t.reliability.as_ref()?;
+        let points = found.bins.iter().map(|bin| (bin.confidence, bin.hits)).collect();
+        Some(Series { name: t.name.clone(), score: found.calibration_error?, style, emphasis: false, points })
+    };
+    let all: Vec<_> = report.trackers.iter().zip(styles(report)).filter_map(series).collect();
+    let axes = Axes {
+        title: "Reliability [calibration error]".into(),
+        x_label: "Mean confidence",
+        y_label: "Share of frames with overlap above 0.5",
+        x_max: 1.0,
+        x_decimals: 1,
+        diagonal: true,
+    };
+    if all.is_empty() { Ok(None) } else { plot(&axes, all).map(Some) }
+}
 
 /// How a report was made.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -189,6 +218,18 @@ fn write_results(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> 
     Ok(())
 }
 
+/// The files of a report with its numbers.
+pub(crate) const TABLES: [&str; 8] = [
+    "report.html",
+    "report.json",
+    "scores.csv",
+    "attributes.csv",
+    "overall.csv",
+    "common.csv",
+    "overall.tex",
+    "common.tex",
+];
+
 /// Writes all files of the report into the folder `out`.
 ///
 /// # Errors
@@ -216,7 +257,7 @@ pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, about: &About, out:
     let focus = report.baseline.as_str();
     let mut failures = failures(evaluation, evaluated, focus);
     for tracker in report.trackers.iter().filter(|tracker| tracker.name != focus) {
-        let text = self::failures::failures(evaluation, evaluated, &tracker.name);
+        let text = self::failures(evaluation, evaluated, &tracker.name);
         failures += &format!("<details><summary>{}</summary>\n{text}</details>\n", escape(&tracker.name));
     }
     let sections = html::Sections { failures, overlaps: overlaps(evaluation, evaluated) };
@@ -257,7 +298,7 @@ pub fn csv(report: &Report) -> String {
             let mut row = vec![sequence.name.clone(), tracker.name.clone()];
             row.extend([s.frames, s.labelled].map(|count| count.to_string()));
             row.extend(means(s));
-            row.push(s.mean_center_error.map_or(String::new(), |error| error.to_string()));
+            row.push(cell(s.mean_center_error));
             row.push(s.failures.to_string());
             row.push(sequence.attributes.join(";"));
             let said = tracker.reliability_by_sequence.get(&sequence.name);

@@ -123,7 +123,7 @@ pub fn plot(axes: &Axes, mut series: Vec<Series>) -> Result<String> {
     let area = SVGBackend::with_string(&mut svg, (width, HEIGHT)).into_drawing_area();
     let drawn = draw_curves(&area, axes, &series);
     drop(area);
-    let wrong = |reason| Error::Evaluation { what: "drawing a plot".into(), reason };
+    let wrong = |reason| Error::evaluation("drawing a plot", reason);
     drawn.map_err(|error| wrong(error.to_string())).map(|()| svg)
 }
 

@@ -3,7 +3,7 @@
 use super::means;
 use crate::eval::reliability::{Reliability, STATES};
 use crate::eval::summary::{Aggregate, Comparison, Interval, Report, TrackerReport};
-use crate::text::csv_line;
+use crate::text::{cell, csv_line};
 
 /// Which sequences a table is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +41,6 @@ pub fn comparison<'a>(report: &'a Report, tracker: &TrackerReport) -> Option<&'a
 pub fn reliability_columns() -> Vec<String> {
     let on = |group: &'static str| STATES.map(|state| format!("{}_on_{group}", state.name()));
     [on("hits"), on("misses")].concat().into_iter().chain(["auroc", "calibration_error"].map(String::from)).collect()
-}
-
-/// A number of CSV; empty for none.
-pub fn cell(value: Option<f64>) -> String {
-    value.map_or(String::new(), |value| value.to_string())
 }
 
 pub fn csv(report: &Report, over: Over) -> String {
