@@ -41,7 +41,7 @@ impl Coco {
 
     fn annotation(&self, run: &Run, record: &FrameRecord) -> Option<Value> {
         let bbox = record.finite_box().filter(|_| record.is_visible())?;
-        let outline = record.polygon.filter(|corners| corners.iter().all(|number| number.is_finite()));
+        let outline = record.finite_polygon();
         let [x, y, w, h] = <[f64; 4]>::from(bbox).map(|number| rounded(number, BOX_DIGITS));
         let upright = [x, y, x + w, y, x + w, y + h, x, y + h].map(|number| rounded(number, BOX_DIGITS));
         let mut attributes = json!({
@@ -142,11 +142,11 @@ impl Exporter for Coco {
             return Ok(());
         }
         let source = &frame.run.source;
-        let mut image = json!({ "id": frame.index, "width": source.width, "height": source.height });
+        let mut image = json!({ "id": frame.head.index, "width": source.width, "height": source.height });
         self.is_video = frame.path.is_none();
         if self.is_video {
             image["video_id"] = 1.into();
-            image["frame_id"] = frame.index.saturating_sub(1).into();
+            image["frame_id"] = frame.head.index.saturating_sub(1).into();
         }
         if self.with_frames || !self.is_video {
             image["file_name"] = frame.picture_name().into();

@@ -13,6 +13,7 @@ use super::tracks::{self, Shape, Track, Tracks, keyframes, upright};
 use super::{Exporter, FrameResult, Layout, Run, Summary};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
+use crate::media::has_extension;
 use crate::text::escape;
 
 /// CVAT tracks: one per target, an upright rectangle per frame, frames and corners **0-based**; if asked for, a rotated
@@ -38,9 +39,9 @@ impl Cvat {
     /// # Errors
     /// [`Error::Output`] when `to` cannot be written, or has the ending of JSON.
     pub fn create(to: &Destination, layout: &Layout) -> Result<Self> {
-        if to.path().extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {
-            let reason = "labels for CVAT are XML: name a file that ends with .xml".into();
-            return Err(Error::Output { path: to.path().into(), reason });
+        if has_extension(to.path(), &["json"]) {
+            let reason = "labels for CVAT are XML: name a file that ends with .xml";
+            return Err(Error::output(to.path(), reason));
         }
         let Layout { length, tolerance, turned, .. } = *layout;
         Ok(Self { output: Output::create(to)?, tracks: Tracks::new(turned), length, tolerance })

@@ -119,15 +119,7 @@ fn means(picture: &RgbImage, cell: u32) -> RgbImage {
 
 /// A picture of this size in which each pixel of `small` is a square.
 fn enlarged(small: &RgbImage, cell: u32, (width, height): (u32, u32)) -> RgbImage {
-    let (row, mut pixels) = (3 * width as usize, Vec::with_capacity(3 * width as usize * height as usize));
-    for (number, line) in small.chunks(3 * small.width().max(1) as usize).enumerate() {
-        let begin = pixels.len();
-        line.chunks(3).for_each(|pixel| (0..cell).for_each(|_| pixels.extend_from_slice(pixel)));
-        pixels.truncate(begin + row);
-        let rows = cell.min(height - number as u32 * cell);
-        (1..rows).for_each(|_| pixels.extend_from_within(begin..begin + row));
-    }
-    RgbImage::from_raw(width, height, pixels).unwrap_or_default()
+    RgbImage::from_fn(width, height, |x, y| *small.get_pixel(x / cell, y / cell))
 }
 
 /// A picture of this size, whose pixels are `scale` pixels of `picture` wide and begin at `left, top`; black beyond it.
@@ -259,7 +251,7 @@ impl Crop {
         // The box in this frame, or else the next given box, and whether the box shows the target.
         let followed = |target: &TargetRecord| {
             let record = frame.records.iter().find(|record| record.id.is_none_or(|id| id == target.id));
-            let next = || target.boxes().find(|&(at, _)| at > frame.index).map(|(_, bbox)| (Some(bbox), false));
+            let next = || target.boxes().find(|&(at, _)| at > frame.head.index).map(|(_, bbox)| (Some(bbox), false));
             record.map(|record| (extent(record), record.is_there())).or_else(next)
         };
         let (bbox, is_there) = frame.run.targets.iter().find_map(followed).unwrap_or_default();

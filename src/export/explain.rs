@@ -53,6 +53,9 @@ fn place(file: &str, line: usize) -> String {
     }
 }
 
+/// A part of the page, by its name in the template.
+type Part = (&'static str, String);
+
 /// The paper's tracker (Henriques et al., TPAMI 2015, algorithm 1) over one target.
 pub struct Replay {
     params: FilterParams,
@@ -108,22 +111,31 @@ impl Replay {
     ) -> Result<String> {
         let before = (self.bbox(), self.search.place_on_frame());
         self.search.find(frame);
-        let FilterSnapshot { patch, size, cells, window, labels, features, planes, response, shift, step } =
-            self.search.snapshot();
-        let compared = match other {
-            Some((other, change)) => self.compared(frame, other, change)?,
-            None => String::new(),
+        let compared = other.map(|(other, change)| self.compared(frame, other, change)).transpose()?;
+        let (around, first) = match number == self.first {
+            true => (
+                "the given box".into(),
+                "<p>The model was learned in this frame: the response shows what it has learned.</p>",
+            ),
+            false => (format!("the box of frame {}", number - 1), ""),
         };
-        let [kernel, alpha, power] = planes;
-        let (rows, cols) = cells;
-        let centred =
-            |values: &[f32], range: [f32; 2]| heat_map(values, cells, (rows.div_ceil(2), cols.div_ceil(2)), range);
-        let unit = [0.0, 1.0];
-        let largest = alpha.iter().fold(0.0, |most: f32, value| most.max(value.abs()));
-        let high = |values: &[f32]| values.iter().copied().fold(f32::MIN, f32::max);
-        let low = |values: &[f32]| values.iter().copied().fold(f32::MAX, f32::min);
-        let spectrum: Vec<f32> = power.iter().map(|power| power.abs().max(1e-12).log10()).collect();
-        let peak = high(&spectrum);
+        let mut parts = vec![
+            ("name", escape(name)),
+            ("number", number.to_string()),
+            ("frame", self.frame(shown, before)?),
+            ("around", around),
+            ("first", first.into()),
+            ("compared", compared.unwrap_or_default()),
+            ("commit", option_env!("KCF_TRACK_COMMIT").unwrap_or("not recorded").into()),
+        ];
+        parts.extend(self.settings());
+        parts.extend(pictures(&self.search.snapshot())?);
+        parts.extend(places());
+        Ok(fill(include_str!("../../assets/explain.html"), &parts))
+    }
+
+    /// The settings, and the equation of the kernel.
+    fn settings(&self) -> [Part; 5] {
         let kernel_equation = match self.params.kernel {
             Kernel::Gaussian { sigma } => format!(
                 "k<sup>xz</sup> = exp(−(‖z‖² + ‖x‖² − 2 F⁻¹(Σ<sub>d</sub> ẑ<sub>d</sub> ⊙ x̂<sub>d</sub>*)) / (D σ²)), σ = {sigma} \
@@ -134,64 +146,13 @@ impl Replay {
             ),
             _ => "k<sup>xz</sup> = F⁻¹(Σ<sub>d</sub> ẑ<sub>d</sub> ⊙ x̂<sub>d</sub>*) / D (section 6.1)".into(),
         };
-        let scale: Vec<f32> = (0..256).map(|i| i as f32 / 255.0).collect();
-        let parts = [
-            ("number", number.to_string()),
-            ("cells", format!("{cols} × {rows} cells of {step} pixels")),
-            ("frame", self.frame(shown, before)?),
-            ("scale", heat_map(&scale, (1, 256), (0, 0), unit)?),
-            (
-                "around",
-                match number == self.first {
-                    true => "the given box".into(),
-                    false => format!("the box of frame {}", number - 1),
-                },
-            ),
-            (
-                "first",
-                match number == self.first {
-                    true => {
-                        "<p>The model was learned in this frame: the response shows what it has learned.</p>".into()
-                    }
-                    false => String::new(),
-                },
-            ),
+        [
             ("area", (1.0 + self.params.padding).to_string()),
-            ("patch", image(&patch, (size.0 as u32, size.1 as u32), ExtendedColorType::L8)?),
-            ("window", heat_map(&window, cells, (0, 0), unit)?),
-            ("features", channels(&features, cells)?),
             ("rate", self.params.learning_rate.to_string()),
-            ("spectrum", heat_map(&spectrum, cells, (rows / 2, cols / 2), [peak - 6.0, peak])?),
-            ("low power", format!("{:.1}", peak - 6.0)),
-            ("high power", format!("{peak:.1}")),
             ("output sigma", self.params.output_sigma.to_string()),
-            ("labels", centred(&labels, unit)?),
-            ("kernel equation", kernel_equation),
-            ("kernel", centred(&kernel, [low(&kernel), high(&kernel)])?),
-            ("low kernel", format!("{:.3}", low(&kernel))),
-            ("high kernel", format!("{:.3}", high(&kernel))),
             ("lambda", self.params.lambda.to_string()),
-            ("alpha", centred(&alpha, [-largest, largest])?),
-            ("largest", format!("{largest:.3}")),
-            ("peak", format!("{:.3}", high(&response))),
-            ("columns", format!("{:+}", shift.1)),
-            ("rows", format!("{:+}", shift.0)),
-            ("right", format!("{:+}", shift.1 * step)),
-            ("down", format!("{:+}", shift.0 * step)),
-            ("response", centred(&response, unit)?),
-            ("name", escape(name)),
-            ("commit", option_env!("KCF_TRACK_COMMIT").unwrap_or("not recorded").into()),
-            ("cut", place!("tracker/filter_localizer.rs", "pub fn cut(")),
-            ("hann", place!("features/mod.rs", "pub fn hann(rows")),
-            ("hog", place!("features/hog.rs", "pub fn extract(")),
-            ("learn", place!("filters/kcf.rs", "pub fn learn_again(")),
-            ("gaussian", place!("features/mod.rs", "pub fn gaussian_labels(")),
-            ("correlate", place!("kernels/function.rs", "pub fn correlate(")),
-            ("respond", place!("filters/kcf.rs", "pub fn respond(")),
-            ("locate", place!("tracker/filter_localizer.rs", "fn locate(")),
-            ("compared", compared),
-        ];
-        Ok(fill(include_str!("../../assets/explain.html"), &parts))
+            ("kernel equation", kernel_equation),
+        ]
     }
 
     /// The planes of this tracker beside those of `other`, where `change` holds, and their differences.
@@ -205,14 +166,10 @@ impl Replay {
         let cells = [own.cells, changed.cells];
         let mut rows = String::new();
         for ((name, own), (_, changed)) in planes(own).into_iter().zip(planes(changed)) {
-            let both = || own.iter().chain(&changed).copied();
-            let range = [both().fold(f32::MAX, f32::min), both().fold(f32::MIN, f32::max)];
-            let centred = |values: &[f32], cells: (usize, usize), range| {
-                heat_map(values, cells, (cells.0.div_ceil(2), cells.1.div_ceil(2)), range)
-            };
+            let range = range(own.iter().chain(&changed));
             let difference = if cells[0] == cells[1] {
                 let difference: Vec<f32> = changed.iter().zip(&own).map(|(b, a)| b - a).collect();
-                let most = difference.iter().fold(0.0, |most: f32, value| most.max(value.abs()));
+                let most = farthest(&difference);
                 format!("{}<p>−{most:.4} to {most:.4}</p>", centred(&difference, cells[0], [-most, most])?)
             } else {
                 let [(a, b), (c, d)] = cells;
@@ -255,6 +212,63 @@ impl Replay {
     }
 }
 
+/// The pictures of a step, and the numbers beside them.
+fn pictures(step: &FilterSnapshot) -> Result<Vec<Part>> {
+    let FilterSnapshot { cells, shift, .. } = *step;
+    let ([kernel, alpha, power], (rows, cols), unit) = (&step.planes, cells, [0.0, 1.0]);
+    let scale: Vec<f32> = (0..256).map(|i| i as f32 / 255.0).collect();
+    let spectrum: Vec<f32> = power.iter().map(|power| power.abs().max(1e-12).log10()).collect();
+    let ([_, peak], [low, high], [_, best]) = (range(&spectrum), range(kernel), range(&step.response));
+    let largest = farthest(alpha);
+    let patch_size = (step.size.0 as u32, step.size.1 as u32);
+    Ok(vec![
+        ("cells", format!("{cols} × {rows} cells of {} pixels", step.step)),
+        ("scale", heat_map(&scale, (1, 256), (0, 0), unit)?),
+        ("patch", image(&step.patch, patch_size, ExtendedColorType::L8)?),
+        ("window", heat_map(&step.window, cells, (0, 0), unit)?),
+        ("features", channels(&step.features, cells)?),
+        ("spectrum", heat_map(&spectrum, cells, (rows / 2, cols / 2), [peak - 6.0, peak])?),
+        ("low power", format!("{:.1}", peak - 6.0)),
+        ("high power", format!("{peak:.1}")),
+        ("labels", centred(&step.labels, cells, unit)?),
+        ("kernel", centred(kernel, cells, [low, high])?),
+        ("low kernel", format!("{low:.3}")),
+        ("high kernel", format!("{high:.3}")),
+        ("alpha", centred(alpha, cells, [-largest, largest])?),
+        ("largest", format!("{largest:.3}")),
+        ("response", centred(&step.response, cells, unit)?),
+        ("peak", format!("{best:.3}")),
+        ("columns", format!("{:+}", shift.1)),
+        ("rows", format!("{:+}", shift.0)),
+        ("right", format!("{:+}", shift.1 * step.step)),
+        ("down", format!("{:+}", shift.0 * step.step)),
+    ])
+}
+
+/// The places of the steps in the code.
+fn places() -> [Part; 8] {
+    [
+        ("cut", place!("tracker/filter_localizer.rs", "pub fn cut(")),
+        ("hann", place!("features/mod.rs", "pub fn hann(rows")),
+        ("hog", place!("features/hog.rs", "pub fn extract(")),
+        ("learn", place!("filters/kcf.rs", "pub fn learn_again(")),
+        ("gaussian", place!("features/mod.rs", "pub fn gaussian_labels(")),
+        ("correlate", place!("kernels/function.rs", "pub fn correlate(")),
+        ("respond", place!("filters/kcf.rs", "pub fn respond(")),
+        ("locate", place!("tracker/filter_localizer.rs", "fn locate(")),
+    ]
+}
+
+/// The lowest and the highest value.
+fn range<'a>(values: impl IntoIterator<Item = &'a f32>) -> [f32; 2] {
+    values.into_iter().fold([f32::MAX, f32::MIN], |[low, high], value| [low.min(*value), high.max(*value)])
+}
+
+/// The largest distance from 0.
+fn farthest(values: &[f32]) -> f32 {
+    values.iter().fold(0.0, |most: f32, value| most.max(value.abs()))
+}
+
 /// Some channels of the features.
 fn channels(features: &[f32], cells: (usize, usize)) -> Result<String> {
     let lanes = features.len() / (cells.0 * cells.1);
@@ -264,6 +278,11 @@ fn channels(features: &[f32], cells: (usize, usize)) -> Result<String> {
         heat_map(&values, cells, (0, 0), range)
     });
     Ok(format!("<div class=\"channels\">{}</div>", pictures.collect::<Result<String>>()?))
+}
+
+/// A picture of a plane whose first element is that of no shift, which is moved into the middle.
+fn centred(values: &[f32], cells: (usize, usize), range: [f32; 2]) -> Result<String> {
+    heat_map(values, cells, (cells.0.div_ceil(2), cells.1.div_ceil(2)), range)
 }
 
 /// A picture of a plane, from `low` to `high`, moved around by `turn`.

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::record::{FrameRecord, Run, TargetRecord, rounded};
-use super::{Exporter, FrameResult};
+use super::{Exporter, FrameHead, FrameResult};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
 use crate::eval::score_labelled;
-use crate::media::{Info, Item};
+use crate::media::Info;
 use crate::run::{Follower, Outcome, Step};
 use crate::tracker::State;
 
@@ -97,7 +97,7 @@ impl<'a> Journal<'a> {
             (self.run.source.width, self.run.source.height, self.is_sized) = (frame.width(), frame.height(), true);
         }
         if step.outcomes.is_empty() && (self.run.targets.is_empty() || !is_sized) {
-            return if self.run.answers { self.note(&FrameHead::of(step.item)) } else { Ok(()) };
+            return if self.run.answers { self.note(&FrameHead::from(&**step.item)) } else { Ok(()) };
         }
         let truth = if self.run.named { None } else { self.info.true_box(step.item.position) };
         let id = |outcome: &Outcome| self.run.named.then_some(u32::try_from(outcome.target).unwrap_or(u32::MAX));
@@ -107,25 +107,21 @@ impl<'a> Journal<'a> {
                 self.is_scored |= outcome.estimate.is_none_or(|estimate| estimate.state != State::Initial);
             }
         }
-        if !step.outcomes.is_empty() {
-            self.tally.count(step.outcomes.iter().map(|outcome| Counted::new(step.item, outcome, id(outcome))));
+        let exact = step.outcomes.iter().map(|outcome| FrameRecord::exact(step.item, outcome, id(outcome)));
+        let exact: Vec<_> = exact.collect();
+        if !exact.is_empty() {
+            self.tally.add(&exact);
         }
         if self.exports.0.is_empty() {
             return Ok(());
         }
-        let records: Vec<_> =
-            step.outcomes.iter().map(|outcome| FrameRecord::new(step.item, outcome, id(outcome))).collect();
+        let records: Vec<_> = exact.into_iter().map(FrameRecord::rounded).collect();
         let responses: Vec<_> = step.outcomes.iter().map(|outcome| step.response(outcome)).collect();
-        let path = step.item.path.as_deref();
-        let (run, index, file, time) = (&self.run, step.item.position, &*step.item.name, step.item.timestamp);
         let frame = FrameResult {
-            run,
-            index,
-            file,
-            time,
-            captured: step.item.captured,
+            run: &self.run,
+            head: (&**step.item).into(),
             records: &records,
-            path,
+            path: step.item.path.as_deref(),
             pixels,
             truth,
             responses: &responses,
@@ -363,68 +359,7 @@ pub struct Tally {
     forgotten: usize,
 }
 
-/// The counted facts of a target in a frame.
-struct Counted {
-    index: usize,
-    time: Option<f64>,
-    id: Option<u32>,
-    state: State,
-    decode_ms: f64,
-    track_ms: f64,
-    refit_kept: bool,
-    psr: Option<f32>,
-    decision: Option<f32>,
-    confidence: Option<f32>,
-}
-
-impl Counted {
-    fn new(item: &Item, outcome: &Outcome, id: Option<u32>) -> Self {
-        let evidence = outcome.estimate.map(|estimate| estimate.evidence);
-        let finite = |value: f32| Some(value).filter(|value| value.is_finite());
-        Self {
-            index: item.position,
-            time: item.timestamp,
-            id,
-            state: outcome.estimate.map_or(State::Missing, |estimate| estimate.state),
-            decode_ms: item.decode_ms,
-            track_ms: outcome.took.as_secs_f64() * 1e3,
-            refit_kept: evidence.is_some_and(|evidence| evidence.refit_kept),
-            psr: evidence.and_then(|evidence| finite(evidence.psr)),
-            decision: evidence.and_then(|evidence| evidence.decision),
-            confidence: evidence.and_then(|evidence| evidence.confidence),
-        }
-    }
-
-    fn of(record: &FrameRecord) -> Self {
-        let FrameRecord { index, time, id, state, decode_ms, track_ms, refit_kept, psr, decision, confidence, .. } =
-            *record;
-        Self { index, time, id, state, decode_ms, track_ms, refit_kept, psr, decision, confidence }
-    }
-}
-
-/// A row of a frame without a target.
-#[derive(Serialize)]
-pub(super) struct FrameHead<'a> {
-    index: usize,
-    file: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    time: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    captured: Option<f64>,
-}
-
-impl<'a> FrameHead<'a> {
-    fn of(item: &'a Item) -> Self {
-        Self { index: item.position, file: &item.name, time: item.timestamp, captured: item.captured }
-    }
-
-    /// The head of a frame that is written.
-    pub(super) fn of_result(frame: &FrameResult<'a>) -> Self {
-        Self { index: frame.index, file: frame.file, time: frame.time, captured: frame.captured }
-    }
-}
-
-/// A mean of the values that are there.
+/// A mean of the values that are there and finite.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mean {
     sum: f64,
@@ -433,7 +368,7 @@ struct Mean {
 
 impl Mean {
     fn add(&mut self, value: Option<f32>) {
-        if let Some(value) = value {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
             self.sum += f64::from(value);
             self.count += 1;
         }
@@ -454,38 +389,34 @@ impl Tally {
 
     /// Counts a frame. It has one record per target, at least one.
     pub fn add(&mut self, records: &[FrameRecord]) {
-        self.count(records.iter().map(Counted::of));
-    }
-
-    fn count(&mut self, all: impl Iterator<Item = Counted>) {
         self.counts.frames += 1;
-        for (place, counted) in all.enumerate() {
+        for (place, record) in records.iter().enumerate() {
             // A missing frame was neither decoded nor tracked and must not raise the rates.
-            if place == 0 && counted.state != State::Missing {
+            if place == 0 && record.state != State::Missing {
                 self.readable += 1;
-                self.decode_ms += counted.decode_ms;
+                self.decode_ms += record.decode_ms;
             }
-            self.track_ms += counted.track_ms;
-            self.counts.refits_kept += usize::from(counted.refit_kept);
+            self.track_ms += record.track_ms;
+            self.counts.refits_kept += usize::from(record.refit_kept);
             // The response to the training frame says nothing about tracking.
-            if counted.state != State::Initial {
-                self.psr.add(counted.psr);
-                self.decision.add(counted.decision);
+            if record.state != State::Initial {
+                self.psr.add(record.psr);
+                self.decision.add(record.decision);
             }
-            *self.counts.states.of(counted.state) += 1;
-            self.confidence.add(counted.confidence);
-            self.follow_loss(&counted);
-            if let Some(id) = counted.id {
+            *self.counts.states.of(record.state) += 1;
+            self.confidence.add(record.confidence);
+            self.follow_loss(record);
+            if let Some(id) = record.id {
                 let (target, confidence) = self.targets.entry(id).or_default();
                 target.frames += 1;
-                *target.states.of(counted.state) += 1;
-                confidence.add(counted.confidence);
+                *target.states.of(record.state) += 1;
+                confidence.add(record.confidence);
             }
         }
     }
 
     /// Begins or ends a span in which a target is lost; an unreadable frame does neither.
-    fn follow_loss(&mut self, record: &Counted) {
+    fn follow_loss(&mut self, record: &FrameRecord) {
         let lost = &mut self.counts.lost;
         let is_full = lost.len() >= MAX_SPANS;
         let open = lost.iter_mut().rev().find(|span| span.id == record.id).filter(|span| span.found.is_none());
@@ -537,6 +468,7 @@ mod tests {
 
     use super::*;
     use crate::export::tests::{Probe, run};
+    use crate::media::Item;
     use crate::tracker::Tracker;
 
     #[test]

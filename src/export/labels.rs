@@ -11,8 +11,8 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::document::{Document, other_size};
-use super::lists::{self, List};
 use super::record::{BOX_DIGITS, CLASS, FrameRecord, Given, SourceRecord, TargetRecord, rounded};
+use super::table::{self, List};
 use super::{coco, cvat, label_studio, yolo};
 use crate::bbox::{BBox, Turned};
 use crate::media::annotation::{MAX_ROWS, is_within_reach};
@@ -79,7 +79,7 @@ struct Purpose<'a> {
 impl Purpose<'_> {
     /// The number of frames, exact or expected.
     fn frames(&self) -> Option<usize> {
-        self.info.and_then(|info| info.length.or(info.expected_length))
+        self.info.and_then(Info::likely_length)
     }
 
     /// The highest frame that a box may have.
@@ -198,7 +198,7 @@ impl Labels {
                     _ => of(vec![lines(values)?]),
                 }
             }
-            _ => match lists::read(text, info.and_then(|info| info.length.or(info.expected_length)), options)? {
+            _ => match table::read(text, info.and_then(Info::likely_length), options)? {
                 List::Given(targets) => {
                     check_count(&targets)?;
                     Ok(Self { targets, ..Self::default() })

@@ -22,10 +22,8 @@ mod drawing;
 mod effects;
 mod explain;
 mod journal;
-mod json;
 mod label_studio;
 mod labels;
-mod lists;
 mod output;
 mod overlay;
 mod overlay_video;
@@ -40,16 +38,16 @@ mod yolo;
 
 use std::path::Path;
 
+use serde::Serialize;
 use serde_json::Value;
 
 pub use self::coco::Coco;
 pub use self::cvat::Cvat;
-pub use self::document::Document;
+pub use self::document::{Document, Json, JsonLines};
 pub use self::drawing::range;
 pub use self::effects::{CropOptions, CropShape, Hidden, Veil};
 pub use self::explain::Replay;
 pub use self::journal::{Exports, Journal, LISTED_TARGETS, LostSpan, StateCounts, Summary, Tally};
-pub use self::json::{Json, JsonLines};
 pub use self::label_studio::LabelStudio;
 pub use self::labels::{LabelOptions, Labels};
 pub use self::output::{Destination, check_distinct, is_video, write_whole};
@@ -58,11 +56,12 @@ pub use self::record::{FrameRecord, Given, Run, SourceRecord, TargetRecord};
 pub use self::response::ResponseMaps;
 pub use self::table::Table;
 pub use self::tracks::TOLERANCE;
-pub use self::yolo::{Frames, Yolo};
+pub use self::yolo::{Frames, Yolo, yolo_detections};
 
 use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
+use crate::media::Item;
 use crate::tracker::ResponseMap;
 
 /// The format of an output.
@@ -163,19 +162,40 @@ impl Form {
     }
 }
 
-/// One frame of a run, with everything that an output may show of it.
-#[derive(Clone, Copy, Debug)]
-pub struct FrameResult<'a> {
-    /// The run, with the size of its frames.
-    pub run: &'a Run,
+/// Place, name and times of a frame: its row where it has no target.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct FrameHead<'a> {
     /// 1-based position of the frame.
     pub index: usize,
     /// Name of the image file; for a video, the position in six digits.
     pub file: &'a str,
     /// Seconds since the first frame of the source, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<f64>,
     /// Seconds since 1970 when a frame of a live source was decoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub captured: Option<f64>,
+}
+
+impl<'a> From<&'a Item> for FrameHead<'a> {
+    fn from(item: &'a Item) -> Self {
+        Self { index: item.position, file: &item.name, time: item.timestamp, captured: item.captured }
+    }
+}
+
+impl<'a> From<&'a FrameRecord> for FrameHead<'a> {
+    fn from(record: &'a FrameRecord) -> Self {
+        Self { index: record.index, file: &record.file, time: record.time, captured: record.captured }
+    }
+}
+
+/// One frame of a run, with everything that an output may show of it.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameResult<'a> {
+    /// The run, with the size of its frames.
+    pub run: &'a Run,
+    /// Its place.
+    pub head: FrameHead<'a>,
     /// One record per target that is followed: none before the first begins and where all have ended.
     pub records: &'a [FrameRecord],
     /// The image file; `None` for a frame of a video.
@@ -191,14 +211,13 @@ pub struct FrameResult<'a> {
 impl<'a> FrameResult<'a> {
     /// The name that [`Frames`] gives to the picture of this frame: that of its file, if it has one.
     fn picture_name(&self) -> String {
-        if self.path.is_some() { self.file.into() } else { format!("{}.jpg", self.file) }
+        if self.path.is_some() { self.head.file.into() } else { format!("{}.jpg", self.head.file) }
     }
 
     /// A frame of which only the records are known.
     pub fn new(run: &'a Run, records: &'a [FrameRecord]) -> Self {
-        let head = |first: &'a FrameRecord| (first.index, &*first.file, first.time, first.captured);
-        let (index, file, time, captured) = records.first().map_or((0, "", None, None), head);
-        Self { run, index, file, time, captured, records, path: None, pixels: None, truth: None, responses: &[] }
+        let head = records.first().map_or_else(FrameHead::default, FrameHead::from);
+        Self { run, head, records, path: None, pixels: None, truth: None, responses: &[] }
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::atomic_file::{AtomicFile, parent, real, remove, remove_leftovers, temporary_beside};
 use crate::error::{Error, Result};
-use crate::media::INDEX;
+use crate::media::{INDEX, has_extension};
 use crate::pipe;
 
 /// A file, or `-` for the standard output.
@@ -95,7 +95,7 @@ pub fn check_distinct(outputs: &[(&str, bool, &Destination)]) -> Result<()> {
             let inside = *other_is_folder && !is_folder && place.starts_with(&other);
             if inside || i > j && place == other {
                 let reason = format!("{other_flag} writes there already; name another place for {flag}");
-                return Err(Error::Output { path: to.path().into(), reason });
+                return Err(Error::output(to.path(), reason));
             }
         }
     }
@@ -107,8 +107,7 @@ pub(super) const VIDEOS: [&str; 8] = ["mp4", "m4v", "mov", "mkv", "avi", "webm",
 
 /// Whether the ending of a path is that of a video.
 pub fn is_video(path: &Path) -> bool {
-    let ending = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
-    ending.is_some_and(|ending| VIDEOS.contains(&ending.as_str()))
+    has_extension(path, &VIDEOS)
 }
 
 /// An output under construction. A file replaces the old one at [`publish`](Self::publish) or [`finish`](Self::finish);
@@ -161,7 +160,7 @@ impl Output {
     /// [ours](is_ours), unless the destination says to replace it.
     pub(super) fn create(destination: &Destination) -> Result<Self> {
         let path = destination.path.clone();
-        let wrong = |reason: String| Error::Output { path: path.clone(), reason };
+        let wrong = |reason: String| Error::output(&path, reason);
         let io = |source| Error::io(&path, source);
         let to = match fs::metadata(&path) {
             _ if destination.is_stdout() => To::Stream(Box::new(pipe::stdout().map_err(io)?)),
@@ -238,10 +237,8 @@ pub fn write_whole(to: &Destination, bytes: &[u8]) -> Result<()> {
 impl To {
     fn file(path: &Path) -> Result<Self> {
         remove_leftovers(parent(path));
-        let wrong = |error: io::Error| Error::Output {
-            path: path.into(),
-            reason: format!("in the folder {}: {error}", parent(path).display()),
-        };
+        let wrong =
+            |error: io::Error| Error::output(path, format!("in the folder {}: {error}", parent(path).display()));
         AtomicFile::create(path).map(Self::File).map_err(wrong)
     }
 }
@@ -273,7 +270,7 @@ impl Folder {
     /// Creates the folder if needed and checks that it can be written.
     pub(super) fn create(to: &Destination) -> Result<Self> {
         let path = to.path();
-        let wrong = |error: io::Error| Error::Output { path: path.into(), reason: error.to_string() };
+        let wrong = |error: io::Error| Error::output(path, error.to_string());
         fs::create_dir_all(path).map_err(wrong)?;
         temporary_beside(&path.join("probe")).map_err(wrong)?;
         remove_leftovers(path);
@@ -281,7 +278,7 @@ impl Folder {
         let text = match fs::symlink_metadata(&index) {
             Ok(there) if there.is_file() => pipe::read_text(&index).map_err(|source| Error::io(&index, source))?,
             Ok(_) => {
-                return Err(Error::Output { path: index, reason: "it is no file of this program: remove it".into() });
+                return Err(Error::output(index, "it is no file of this program: remove it"));
             }
             Err(_) => String::new(),
         };
@@ -303,7 +300,7 @@ impl Folder {
         let path = self.path.join(name);
         match self.force || self.old.contains(name) || fs::symlink_metadata(&path).is_err() {
             true => Ok(()),
-            false => Err(Error::Output { path, reason: FOREIGN.into() }),
+            false => Err(Error::output(path, FOREIGN)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Frames with boxes, states and truth drawn on them, in a folder or as a video.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -23,6 +24,7 @@ use crate::cancel::{lock, spawn};
 use crate::encode::{self, in_color};
 use crate::error::{Error, Result};
 use crate::frame::Frame;
+use crate::media::has_extension;
 use crate::tracker::State;
 
 /// The background of an unreadable frame.
@@ -30,6 +32,9 @@ const NO_PICTURE: Rgb<u8> = Rgb([40, 40, 40]);
 
 /// Upper limit of drawing threads; each holds one picture and has another waiting.
 const MAX_THREADS: usize = 4;
+
+/// The extensions of JPEG.
+const JPEG: [&str; 2] = ["jpg", "jpeg"];
 
 /// Quality of JPEG files, 1 to 100.
 const QUALITY: u8 = 90;
@@ -119,8 +124,9 @@ impl Overlays {
     /// The picture of a frame, to be written; none for a video.
     fn file(&mut self, file: &str) -> Result<Option<AtomicFile>> {
         let Some(folder) = &mut self.folder else { return Ok(None) };
-        let extension = Path::new(file).extension().and_then(|extension| extension.to_str());
-        let name = folder.name_for(file, extension.filter(|extension| is_jpeg(extension)).unwrap_or("png"));
+        let path = Path::new(file);
+        let extension = path.extension().and_then(OsStr::to_str).filter(|_| has_extension(path, &JPEG));
+        let name = folder.name_for(file, extension.unwrap_or("png"));
         folder.claim(&name).map(Some)
     }
 }
@@ -150,8 +156,8 @@ impl Exporter for Overlays {
             let who = who(record, &frame.run.targets);
             painting.targets.push(Drawn { record: record.clone(), who, trail: self.trails.follow(record) });
         }
-        let file = self.file(frame.file)?;
-        self.waiting.push_back(Job { painting, file, time: frame.time });
+        let file = self.file(frame.head.file)?;
+        self.waiting.push_back(Job { painting, file, time: frame.head.time });
         if let Some(crop) = &mut self.crop {
             crop.add(frame);
         }
@@ -162,10 +168,6 @@ impl Exporter for Overlays {
         self.release(0)?;
         self.painters.join()
     }
-}
-
-fn is_jpeg(extension: &str) -> bool {
-    extension.eq_ignore_ascii_case("jpg") || extension.eq_ignore_ascii_case("jpeg")
 }
 
 /// The pixels of a frame, or an empty picture if it is unreadable or of another size than the first one.
@@ -209,10 +211,10 @@ fn draw_box(picture: &mut RgbImage, record: &FrameRecord) {
     let (thick, Some(bbox)) = (stroke(picture), record.finite_box()) else { return };
     let is_doubtful =
         !matches!(record.state, State::Initial | State::Tracking | State::Recovered) && record.id.is_some();
-    if let Some(corners) = record.polygon.filter(|corners| corners.iter().all(|number| number.is_finite())) {
-        let turned = Turned::new(picture, corners);
-        turned.draw(picture, thick + 2, BLACK, false);
-        turned.draw(picture, thick, color_of(record), is_doubtful);
+    if let Some(corners) = record.finite_polygon() {
+        let corners = within_reach(picture, corners);
+        draw_polygon(picture, &corners, thick + 2, BLACK, false);
+        draw_polygon(picture, &corners, thick, color_of(record), is_doubtful);
         return;
     }
     outline(picture, &bbox, thick, thick + 1, BLACK);
@@ -222,29 +224,22 @@ fn draw_box(picture: &mut RgbImage, record: &FrameRecord) {
     }
 }
 
-/// The corners of a turned box.
-struct Turned([(f32, f32); 4]);
+/// The corners of a turned box. Far ones, which would take long to draw, are moved nearer.
+fn within_reach(picture: &RgbImage, corners: [f64; 8]) -> [(f32, f32); 4] {
+    let far = 4.0 * f64::from(picture.width().max(picture.height()));
+    let near = corners.map(|at| at.clamp(-far, far) as f32);
+    std::array::from_fn(|i| (near[2 * i], near[2 * i + 1]))
+}
 
-impl Turned {
-    fn new(picture: &RgbImage, corners: [f64; 8]) -> Self {
-        // Far corners would take long to draw.
-        let far = 4.0 * f64::from(picture.width().max(picture.height()));
-        Self(std::array::from_fn(|i| {
-            (corners[2 * i].clamp(-far, far) as f32, corners[2 * i + 1].clamp(-far, far) as f32)
-        }))
-    }
-
-    fn draw(&self, picture: &mut RgbImage, thick: i32, ink: Rgb<u8>, dashed: bool) {
-        for (i, from) in self.0.into_iter().enumerate() {
-            let to = self.0[(i + 1) % 4];
-            let length = (to.0 - from.0).hypot(to.1 - from.1);
-            let parts = if dashed { (length / (3 * thick) as f32).ceil().max(1.0) as usize } else { 1 };
-            let at = |k: usize| {
-                let share = k as f32 / parts as f32;
-                (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share)
-            };
-            (0..parts).step_by(2).for_each(|k| line(picture, at(k), at(k + 1), thick, ink));
-        }
+fn draw_polygon(picture: &mut RgbImage, corners: &[(f32, f32); 4], thick: i32, ink: Rgb<u8>, dashed: bool) {
+    for (from, to) in corners.iter().zip(corners.iter().cycle().skip(1)) {
+        let length = (to.0 - from.0).hypot(to.1 - from.1);
+        let parts = if dashed { (length / (3 * thick) as f32).ceil().max(1.0) as usize } else { 1 };
+        let at = |k: usize| {
+            let share = k as f32 / parts as f32;
+            (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share)
+        };
+        (0..parts).step_by(2).for_each(|k| line(picture, at(k), at(k + 1), thick, ink));
     }
 }
 
@@ -562,9 +557,8 @@ fn draw_all(jobs: &Mutex<Receiver<Job>>, font: &FontRef<'_>, mut sink: Sink) -> 
 
 /// Writes a picture in the format of its file's ending.
 fn write_picture(picture: &RgbImage, file: AtomicFile) -> Result<()> {
-    let is_jpeg = file.target().extension().and_then(|extension| extension.to_str()).is_some_and(is_jpeg);
     // A JPEG has no room for longer sides; such a picture becomes a PNG.
-    let jpeg = Frame::try_from(picture).ok().filter(|_| is_jpeg);
+    let jpeg = Frame::try_from(picture).ok().filter(|_| has_extension(file.target(), &JPEG));
     let jpeg = jpeg.and_then(|frame| encode::jpeg(&frame, QUALITY, false).ok());
     let png = || encode::png(picture, picture.dimensions(), ExtendedColorType::Rgb8);
     let bytes = jpeg.map_or_else(png, Ok).map_err(|source| Error::io(file.target(), source))?;

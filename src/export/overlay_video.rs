@@ -103,7 +103,7 @@ impl VideoEncoder {
     pub(super) fn create(to: &Destination, options: &OverlayOptions) -> Result<Self> {
         let (output, path) = (Output::create(to)?, to.path());
         if output.temporary_path().is_none() {
-            return Err(Error::Output { path: path.into(), reason: "a video needs a file".into() });
+            return Err(Error::output(path, "a video needs a file"));
         }
         let mut version = ffmpeg::command("ffmpeg");
         version.arg("-version").stdout(Stdio::null()).stderr(Stdio::null());
@@ -133,9 +133,8 @@ impl VideoEncoder {
         if self.attempt("")?.is_some() {
             return Err(self.failure(&reason));
         }
-        let path = file.into();
         let reason = format!("ffmpeg cannot convert its sound ({reason}); `ffmpeg -i FILE -c copy -an NEW` removes it");
-        Err(Error::Sequence { path, reason })
+        Err(Error::sequence(file, reason))
     }
 
     /// Encodes one small picture with these tracks of sound. Returns why ffmpeg could not, if so.
@@ -245,10 +244,7 @@ impl VideoEncoder {
     }
 
     fn failure(&self, reason: &str) -> Error {
-        Error::Output {
-            path: self.output.path().into(),
-            reason: format!("ffmpeg could not encode the video: {reason}"),
-        }
+        Error::output(self.output.path(), format!("ffmpeg could not encode the video: {reason}"))
     }
 
     /// Ends the video and puts it in its place. Without a picture the old file stays.

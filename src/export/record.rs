@@ -313,7 +313,7 @@ impl SourceRecord {
     /// The frames of a source in `span`, before the first of them is read. `path` is the source as the user named it; a
     /// password in it is left out.
     pub fn new(path: String, info: &Info, span: Span) -> Self {
-        let (frames, (width, height)) = (info.length.or(info.expected_length), info.size.unwrap_or_default());
+        let (frames, (width, height)) = (info.likely_length(), info.size.unwrap_or_default());
         let rate = info.rate.filter(|rate| rate.is_finite());
         let levels = info.levels.map(|(black, white)| [black, white]);
         Self { path: without_user(&path), start: span.first, end: span.last, frames, rate, width, height, levels }
@@ -323,8 +323,13 @@ impl SourceRecord {
 impl FrameRecord {
     /// The outcome of a target in a frame, rounded to significant digits.
     pub fn new(item: &Item, outcome: &Outcome, id: Option<u32>) -> Self {
+        Self::exact(item, outcome, id).rounded()
+    }
+
+    /// The outcome of a target in a frame, with all digits.
+    pub(super) fn exact(item: &Item, outcome: &Outcome, id: Option<u32>) -> Self {
         let evidence = outcome.estimate.map(|estimate| estimate.evidence);
-        let raw = Self {
+        Self {
             index: item.position,
             file: item.name.clone(),
             time: item.timestamp,
@@ -343,8 +348,7 @@ impl FrameRecord {
             decode_ms: item.decode_ms,
             track_ms: outcome.took.as_secs_f64() * 1e3,
             captured: item.captured,
-        };
-        raw.rounded()
+        }
     }
 
     /// The record of a box that no tracker has found.
@@ -384,6 +388,11 @@ impl FrameRecord {
     /// Whether the target is there, seen or occluded: not lost, and the frame was readable.
     pub(super) fn is_there(&self) -> bool {
         !matches!(self.state, State::Lost | State::Missing)
+    }
+
+    /// The corners of a rotated target, unless one of their numbers is not finite.
+    pub(super) fn finite_polygon(&self) -> Option<[f64; 8]> {
+        self.polygon.filter(|corners| corners.iter().all(|number| number.is_finite()))
     }
 
     /// The box, unless one of its numbers is not finite.

@@ -97,8 +97,7 @@ impl Tracks {
             self.all.push(Track { id, shapes: Vec::new() });
         }
         let track = &mut self.all[place];
-        let polygon = record.polygon.filter(|_| self.turned);
-        let turned = polygon.filter(|corners| corners.iter().all(|number| number.is_finite())).map(turned_back);
+        let turned = record.finite_polygon().filter(|_| self.turned).map(turned_back);
         let here = record.finite_box().map(|bbox| turned.unwrap_or((bbox, 0.0)));
         let Some((bbox, turn)) = here.or(track.shapes.last().map(|shape| (shape.bbox, shape.turn))) else { return };
         let (given, occluded) = (record.state == State::Initial, record.state == State::Occluded);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -14,7 +15,8 @@ use super::{Exporter, FrameRecord, FrameResult, Summary};
 use crate::bbox::BBox;
 use crate::encode;
 use crate::error::{Error, Result};
-use crate::media::annotation::MAX_ROWS;
+use crate::media::annotation::{MAX_ROWS, text_files};
+use crate::media::has_extension;
 use crate::text::{csv_line, unquoted};
 use crate::tracker::State;
 
@@ -72,7 +74,7 @@ impl Exporter for Yolo {
         let stem = Path::new(&picture).file_stem().unwrap_or_default().to_string_lossy();
         if name != format!("{stem}.txt") {
             let reason = format!("YOLO does not tell {picture} from another picture {stem}: rename one of them");
-            return Err(Error::Output { path: name.into(), reason });
+            return Err(Error::output(name, reason));
         }
         let mut text = String::new();
         for record in frame.records {
@@ -150,9 +152,15 @@ impl Line {
     }
 }
 
-/// The rows of [`TRACKS`] by file: the box of each target with the position of its frame, and the line as it was
-/// written.
-fn tracks(text: &str) -> Wrong<BTreeMap<String, Vec<(Label, Line)>>> {
+/// The box of a target with the position of its frame, and the line as it was written.
+type Written = (Label, Line);
+
+/// The rows of [`TRACKS`] by file; none without it.
+fn tracks(folder: &Path) -> Wrong<BTreeMap<String, Vec<Written>>> {
+    let text = match crate::pipe::read_text(&folder.join(TRACKS)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        text => text.map_err(|error| format!("{TRACKS}: {error}"))?,
+    };
     let mut tracks: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for row in text.lines().skip(1) {
         let wrong = || format!("{TRACKS}: `{row}` is not file,frame,id,given,label");
@@ -167,33 +175,19 @@ fn tracks(text: &str) -> Wrong<BTreeMap<String, Vec<(Label, Line)>>> {
     Ok(tracks)
 }
 
-/// The text files of a folder and of the folders in it, in order.
-fn files(folder: &Path, depth: usize) -> std::io::Result<Vec<PathBuf>> {
-    let mut all = Vec::new();
-    for path in fs::read_dir(folder)?.flatten().map(|entry| entry.path()) {
-        let is_text = path.extension().is_some_and(|ending| ending == "txt");
-        match path.is_dir() {
-            true if depth > 0 => all.extend(files(&path, depth - 1)?),
-            false if is_text && !LISTS.iter().any(|name| path.ends_with(name)) => all.push(path),
-            _ => {}
-        }
-    }
-    all.sort();
-    Ok(all)
-}
-
 /// The folder of the labels of a dataset: `labels`, that of Darknet, or the folder itself.
 fn labels_of(folder: &Path) -> Wrong<(PathBuf, Vec<PathBuf>)> {
     for name in ["labels", "obj_train_data", ""] {
-        let (place, depth) = (folder.join(name), if name.is_empty() { 0 } else { 2 });
-        let files = if place.is_dir() { files(&place, depth).map_err(|error| error.to_string())? } else { Vec::new() };
+        let (place, levels) = (folder.join(name), if name.is_empty() { 0 } else { 2 });
+        let files = if place.is_dir() { text_files(&place, levels) } else { Ok(Vec::new()) };
+        let mut files = files.map_err(|error| error.to_string())?;
+        files.retain(|file| !LISTS.iter().any(|name| file.ends_with(name)));
         if !files.is_empty() {
             return Ok((place, files));
         }
     }
     let others = fs::read_dir(folder).map_err(|error| error.to_string())?.flatten().map(|entry| entry.path());
-    let is_label = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "xml" || ending == "json");
-    let others: Vec<_> = others.filter(is_label).collect();
+    let others: Vec<_> = others.filter(|path| has_extension(path, &["xml", "json"])).collect();
     match &others[..] {
         [] => Err("labels: there is no folder of this name with labels of YOLO".into()),
         [one] => Err(format!("it is a folder: give the file {} in it", one.display())),
@@ -220,8 +214,7 @@ fn read_files(folder: &Path) -> Wrong<Files> {
     for path in paths {
         let name = path.strip_prefix(&place).unwrap_or(&path).with_extension("").to_string_lossy().into_owned();
         let wrong = |reason: String| format!("{name}.txt: {reason}");
-        let text = crate::pipe::read(&path).map_err(|error| wrong(error.to_string()))?;
-        let text = String::from_utf8(text).map_err(|_| wrong("it is not text".into()))?;
+        let text = crate::pipe::read_text(&path).map_err(|error| wrong(error.to_string()))?;
         let lines = text.lines().filter(|row| !row.trim().is_empty()).map(Line::parse);
         let lines = lines.collect::<Wrong<Vec<_>>>().map_err(wrong)?;
         let count = lines.len();
@@ -236,9 +229,34 @@ fn read_files(folder: &Path) -> Wrong<Files> {
     Ok((all, polygons))
 }
 
+/// Centre and size of a box as shares of the frame's size, its score, and its class.
+type Detected = ([f64; 4], f64, String);
+
+/// The boxes of a detector, by the name of their file.
+pub fn yolo_detections(folder: &Path) -> Wrong<Vec<(String, Vec<Detected>)>> {
+    let classes = classes(folder);
+    let (files, polygons) = read_files(folder)?;
+    if polygons > 0 {
+        return Err(format!("{polygons} lines are polygons, not class x y w h score"));
+    }
+    let detected = |line: Line| {
+        let class = classes.get(&line.class).map_or_else(|| line.class.to_string(), |name| name.to_string());
+        match line.more[..] {
+            [] => Ok((line.sides, 1.0, class)),
+            [score] => Ok((line.sides, score, class)),
+            _ => Err("a line has more than class x y w h score".to_owned()),
+        }
+    };
+    let boxes = |(name, lines): (String, Vec<Line>)| {
+        let boxes = lines.into_iter().map(detected).collect::<Wrong<_>>();
+        boxes.map_err(|reason| format!("{name}.txt: {reason}")).map(|boxes| (name, boxes))
+    };
+    files.into_iter().map(boxes).collect()
+}
+
 /// The names of classes by their numbers.
 fn classes(folder: &Path) -> BTreeMap<u32, Rc<str>> {
-    let read = |name: &str| String::from_utf8(crate::pipe::read(&folder.join(name)).ok()?).ok();
+    let read = |name: &str| crate::pipe::read_text(&folder.join(name)).ok();
     match read("classes.txt").or_else(|| read("obj.names")) {
         Some(list) => (0..).zip(list.lines().map(Rc::from)).collect(),
         None => {
@@ -247,18 +265,33 @@ fn classes(folder: &Path) -> BTreeMap<u32, Rc<str>> {
     }
 }
 
+/// The targets of lines that were changed or added: of each the nearest of the `known` ones, which is taken out, or the only
+/// `absent` one of its class; `None` for a new target.
+fn targets_of(changed: &[(Line, Label)], known: &mut Vec<Written>, absent: &[(u32, u32)]) -> Wrong<Vec<Option<u32>>> {
+    let mut added = BTreeSet::new();
+    let mut target = |(line, _): &(Line, Label)| {
+        let near = |(place, (_, written)): (usize, &Written)| (line.distance(written), place);
+        let near = known.iter().enumerate().map(near).min_by(|a, b| a.0.total_cmp(&b.0));
+        let mut absent = absent.iter().filter(|(_, class)| *class == line.class).map(|(id, _)| *id);
+        let id = match (near, absent.next(), absent.next()) {
+            (Some((_, place)), ..) => Some(known.remove(place).0.id),
+            (None, one, None) => one,
+            _ => None,
+        };
+        let hint = "lines need an id, class x y w h id, where one class has several targets";
+        let is_first = added.insert((id, line.class));
+        is_first.then_some(id).ok_or_else(|| format!("two boxes of class {}: {hint}", line.class))
+    };
+    changed.iter().map(&mut target).collect()
+}
+
 /// Reads a YOLO dataset. [`TRACKS`] says which target a line is; a line that was changed is a given box of the nearest
 /// target of its file, one that was removed ends its target, and an added one is the only target of its class that the file
 /// does not have, or a new one. Without it, the lines have ids, or each class is one target.
 pub(super) fn read(folder: &Path) -> Wrong<Clip> {
     let classes = classes(folder);
     let (files, polygons) = read_files(folder)?;
-    let text = match crate::pipe::read(&folder.join(TRACKS)) {
-        Ok(bytes) => String::from_utf8(bytes).map_err(|_| format!("{TRACKS}: it is not text"))?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(format!("{TRACKS}: {error}")),
-    };
-    let mut tracks = tracks(&text)?;
+    let mut tracks = tracks(folder)?;
     let targets: BTreeMap<u32, u32> = tracks.values().flatten().map(|(label, line)| (label.id, line.class)).collect();
     let newest = targets.keys().max().copied().unwrap_or(0);
     let has_ids = targets.is_empty() && have_ids(files.iter().flat_map(|(_, lines)| lines));
@@ -292,22 +325,13 @@ pub(super) fn read(folder: &Path) -> Wrong<Clip> {
                 None => clip.untracked += 1,
             }
         }
-        let mut added = BTreeSet::new();
-        for (line, label) in changed {
-            let near = |(place, (_, written)): (usize, &(Label, Line))| (line.distance(written), place);
-            let near = known.iter().enumerate().map(near).min_by(|a, b| a.0.total_cmp(&b.0));
-            let mut absent = targets.iter().filter(|(id, class)| **class == line.class && !here.contains(id));
-            let id = match (near, absent.next(), absent.next()) {
-                (Some((_, place)), ..) => known.remove(place).0.id,
-                (None, Some((&id, _)), None) => id,
-                _ => newest.saturating_add(line.class).saturating_add(1),
-            };
-            if !added.insert(id) {
-                let hint = "lines need an id, class x y w h id, where one class has several targets";
-                return Err(format!("{name}.txt: two boxes of class {}: {hint}", line.class));
-            }
-            clip.boxes.push(Label { id, given: true, ..label });
-        }
+        let absent: Vec<_> = targets.iter().filter(|(id, _)| !here.contains(id)).map(|(id, of)| (*id, *of)).collect();
+        let ids = targets_of(&changed, &mut known, &absent).map_err(|reason| format!("{name}.txt: {reason}"))?;
+        let given = changed.into_iter().zip(ids).map(|((line, label), id)| {
+            let id = id.unwrap_or(newest.saturating_add(line.class).saturating_add(1));
+            Label { id, given: true, ..label }
+        });
+        clip.boxes.extend(given);
         clip.boxes.extend(known.into_iter().map(|(label, _)| Label { frame, bbox: None, given: true, ..label }));
     }
     Ok(clip)

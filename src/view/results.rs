@@ -47,7 +47,7 @@ impl Results {
                 true => "there is no target yet: draw a box",
                 false => "the first frame of the target has not come yet: play up to it",
             };
-            return Err(Error::Samples { reason: reason.into() });
+            return Err(Error::samples(reason));
         }
         let io = |source| Error::io("a temporary folder", source);
         let folder = tempfile::tempdir().map_err(io)?;
@@ -68,8 +68,7 @@ impl Results {
 
     /// Writes the frames that have a record as pictures.
     fn pictures(&self, folder: &Path, document: &Document) -> Result<()> {
-        let refused =
-            |reason: &str| Err(Error::Output { path: document.source.path.clone().into(), reason: reason.into() });
+        let refused = |reason: &str| Err(Error::output(&document.source.path, reason));
         if self.frames.info().live {
             return refused("its frames come once: save the labels without pictures");
         }
@@ -87,7 +86,7 @@ impl Results {
             }
             let (path, pixels) = (item.path.as_deref(), Some(frame));
             let none = FrameResult::new(&run, &[]);
-            pictures.write(&FrameResult { index: item.position, file: &item.name, path, pixels, ..none })?;
+            pictures.write(&FrameResult { head: (&item).into(), path, pixels, ..none })?;
         }
         Ok(())
     }
@@ -232,7 +231,7 @@ fn elsewhere(results: &Results, path: &Path, reason: &str) -> Error {
         Some(place) => format!("the session is saved as {}", place.display()),
         None => "the session is lost".into(),
     };
-    Error::Evaluation { what: reason.into(), reason: said }
+    Error::evaluation(reason, said)
 }
 
 /// Minimum time between two saves.
