@@ -166,63 +166,27 @@ impl<'a> Walk<'a> {
     fn needs(&self, node: &NodeProto, kind: &str, inputs: &[&str]) -> Result<(u128, u128), Problem> {
         let shapes = inputs.iter().filter(|name| !name.is_empty()).map(|name| self.shape(name));
         let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
-        let count = |shape: &[u128]| shape.iter().fold(1, |all: u128, side| all.saturating_mul(*side));
         let all = shapes.iter().fold(0, |all: u128, shape| all.saturating_add(count(shape)));
-        let ints =
-            |name: &str| node.attribute.iter().find(|it| it.name.as_deref() == Some(name)).map(|it| &it.ints[..]);
-        // Sides that are longer by zeros before and after.
-        let padded = |shape: &[u128], pads: &[i64]| -> u128 {
-            let more =
-                |i: usize| [i, i + pads.len() / 2].iter().map(|&at| u128::from(pads[at].unsigned_abs())).sum::<u128>();
-            let first = shape.len().saturating_sub(pads.len() / 2);
-            let side = |(i, side): (usize, &u128)| side + i.checked_sub(first).map_or(0, more);
-            count(&shape.iter().enumerate().map(side).collect::<Vec<_>>())
-        };
-        let side = |shape: &[u128], from_end: usize| shape.iter().nth_back(from_end).copied().unwrap_or(1);
         let sizes = |i: usize| inputs.get(i).filter(|name| !name.is_empty()).map(|name| self.ints(name)).transpose();
-        let of_sizes = |sizes: Option<Vec<i64>>| {
-            count(&sizes.unwrap_or_default().iter().map(|size| u128::from(size.unsigned_abs())).collect::<Vec<_>>())
-        };
         let (first, second) = (shapes.first().map_or(&[][..], |s| s), shapes.get(1).map_or(&[][..], |s| s));
         Ok(match kind {
-            "ConstantOfShape" => (of_sizes(sizes(0)?), 0),
-            "Expand" => (of_sizes(sizes(1)?).saturating_mul(count(first)), 0),
+            "ConstantOfShape" => (volume(&sizes(0)?.unwrap_or_default()), 0),
+            "Expand" => (volume(&sizes(1)?.unwrap_or_default()).saturating_mul(count(first)), 0),
             "Pad" => (padded(first, &sizes(1)?.unwrap_or_default()), 0),
             "Resize" => match (sizes(3)?, inputs.get(2)) {
-                (Some(sizes), _) => (of_sizes(Some(sizes)), 0),
+                (Some(sizes), _) => (volume(&sizes), 0),
                 (None, Some(scales)) => {
                     let scale = self.floats(scales)?.iter().map(|scale| f64::from(*scale).abs()).product::<f64>();
                     ((count(first) as f64 * scale) as u128, 0)
                 }
                 (None, None) => (all, 0),
             },
-            "Conv" | "AveragePool" | "MaxPool" => {
-                let area = padded(first, ints("pads").unwrap_or_default());
-                let (filters, weights) = match kind {
-                    "Conv" => (second.first().copied().unwrap_or(1), count(second)),
-                    _ => (
-                        side(first, 2),
-                        of_sizes(ints("kernel_shape").map(<[i64]>::to_vec)).saturating_mul(side(first, 2)),
-                    ),
-                };
-                // The area counts each channel.
-                let places = area / first.get(1).copied().unwrap_or(1).max(1);
-                let strides = of_sizes(ints("strides").map(<[i64]>::to_vec)).max(1);
-                let places = places / strides + side(first, 0) + side(first, 1) + 1;
-                (places.saturating_mul(filters), places.saturating_mul(weights))
+            "Conv" => needs_of_filters(node, first, second.first().copied().unwrap_or(1), count(second)),
+            "AveragePool" | "MaxPool" => {
+                let channels = side(first, 2);
+                needs_of_filters(node, first, channels, volume(list(node, "kernel_shape")).saturating_mul(channels))
             }
-            "MatMul" | "Gemm" => {
-                // Each batch of one matrix is multiplied with each batch of the other.
-                let outer =
-                    (count(first) / side(first, 0).max(1)).saturating_mul(count(second) / side(second, 1).max(1));
-                let turned = node
-                    .attribute
-                    .iter()
-                    .any(|it| it.name.as_deref().is_some_and(|it| it.starts_with("trans")) && it.i == Some(1));
-                let outer =
-                    if turned { count(first).saturating_mul(count(second)) / side(second, 0).max(1) } else { outer };
-                (outer, outer.saturating_mul(side(first, 0).max(side(first, 1))))
-            }
+            "MatMul" | "Gemm" => needs_of_product(node, first, second),
             "Gather" => {
                 (count(second).saturating_mul(count(first)) / first.iter().copied().min().unwrap_or(1).max(1), 0)
             }
@@ -269,4 +233,52 @@ impl<'a> Walk<'a> {
             None => constant.float_data.clone(),
         })
     }
+}
+
+/// The numbers of a value of this shape.
+fn count(shape: &[u128]) -> u128 {
+    shape.iter().fold(1, |all: u128, side| all.saturating_mul(*side))
+}
+
+/// The numbers of a value of these sizes.
+fn volume(sizes: &[i64]) -> u128 {
+    sizes.iter().fold(1, |all: u128, size| all.saturating_mul(size.unsigned_abs().into()))
+}
+
+/// A side of a shape, counted from the last.
+fn side(shape: &[u128], from_end: usize) -> u128 {
+    shape.iter().nth_back(from_end).copied().unwrap_or(1)
+}
+
+/// The numbers of a value whose sides are longer by zeros before and after.
+fn padded(shape: &[u128], pads: &[i64]) -> u128 {
+    let more = |i: usize| [i, i + pads.len() / 2].iter().map(|&at| u128::from(pads[at].unsigned_abs())).sum::<u128>();
+    let first = shape.len().saturating_sub(pads.len() / 2);
+    let side = |(i, side): (usize, &u128)| side + i.checked_sub(first).map_or(0, more);
+    count(&shape.iter().enumerate().map(side).collect::<Vec<_>>())
+}
+
+/// An attribute of a node that is a list of numbers; empty without it.
+fn list<'n>(node: &'n NodeProto, name: &str) -> &'n [i64] {
+    node.attribute.iter().find(|it| it.name.as_deref() == Some(name)).map_or(&[], |it| &it.ints)
+}
+
+/// The [needs](Walk::needs) of filters with so many weights in all, each at every place of a map.
+fn needs_of_filters(node: &NodeProto, map: &[u128], filters: u128, weights: u128) -> (u128, u128) {
+    // The area counts each channel.
+    let places = padded(map, list(node, "pads")) / map.get(1).copied().unwrap_or(1).max(1);
+    let places = places / volume(list(node, "strides")).max(1);
+    let places = places.saturating_add(side(map, 0) + side(map, 1) + 1);
+    (places.saturating_mul(filters), places.saturating_mul(weights))
+}
+
+/// The [needs](Walk::needs) of a product of matrices.
+fn needs_of_product(node: &NodeProto, first: &[u128], second: &[u128]) -> (u128, u128) {
+    let is_turned = |name: Option<&str>| name.is_some_and(|name| name.starts_with("trans"));
+    let outer = match node.attribute.iter().any(|it| is_turned(it.name.as_deref()) && it.i == Some(1)) {
+        true => count(first).saturating_mul(count(second)) / side(second, 0).max(1),
+        // Each batch of one matrix is multiplied with each batch of the other.
+        false => (count(first) / side(first, 0).max(1)).saturating_mul(count(second) / side(second, 1).max(1)),
+    };
+    (outer, outer.saturating_mul(side(first, 0).max(side(first, 1))))
 }
