@@ -469,3 +469,15 @@ fn decisions_match_the_file_bit_by_bit() {
         assert_eq!(file, now);
     }
 }
+
+#[test]
+fn names_are_read_back() {
+    for &kind in MachineKind::ALL {
+        assert_eq!(kind.name().parse::<MachineKind>().unwrap(), kind);
+        assert_eq!(serde_json::to_value(kind).unwrap(), kind.to_string());
+        assert_eq!(kind.params().kind(), kind);
+        assert!(serde_json::to_value(kind.params()).unwrap()[kind.name()].is_object());
+        kind.params().build().unwrap();
+    }
+    assert!("rbf".parse::<MachineKind>().unwrap_err().to_string().contains("krr, svm"));
+}
