@@ -80,7 +80,7 @@ pub fn open(path: &Path) -> Result<Input, Failure> {
     }
     // Without a writer of its own, a pipe would end with its first one.
     let file = OpenOptions::new().read(true).write(is_pipe(path)).open(path);
-    let wrong = |error| Failure::usage(format!("--commands {}: {error}", path.display()));
+    let wrong = |error| Failure::of_file("--commands", path, error);
     Ok(Box::new(BufReader::new(file.map_err(wrong)?)))
 }
 

@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use super::Failure;
 use crate::bbox::BBox;
+use crate::export::yolo_detections;
 use crate::media::Info;
-use crate::media::annotation::Base;
+use crate::media::annotation::{Base, numbers};
 use crate::run::Detection;
 
-/// Bytes of the largest file, and the most files of a folder.
+/// Bytes of the largest file.
 const MAX_BYTES: u64 = 256 << 20;
-const MAX_FILES: usize = 1_000_000;
 
 /// Detections by frame. A frame with an empty list was looked at, a frame without one was not.
 type ByFrame = BTreeMap<usize, Vec<Detection>>;
@@ -39,7 +39,7 @@ struct Line {
 /// # Errors
 /// Wrong usage with the file and the line that is not understood.
 pub fn read(path: &Path, info: &Info) -> Result<Detections, Failure> {
-    let wrong = |reason: String| Failure::usage(format!("--detections {}: {reason}", path.display()));
+    let wrong = |reason: String| Failure::of_file("--detections", path, reason);
     let found = match path.is_dir() {
         true => yolo(path, info).map(in_time),
         false => text_of(path).and_then(|text| parse(text.trim_start_matches('\u{feff}').trim(), info)),
@@ -114,9 +114,7 @@ fn mot(text: &str) -> Result<ByFrame, String> {
     let mut found = ByFrame::new();
     for (line, number) in text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()) {
         let wrong = || format!("line {number}, `{line:.60}`, is not frame,id,x,y,w,h,score in numbers");
-        let separator = if line.contains(',') { "," } else { " " };
-        let words = line.split(separator).map(str::trim).filter(|word| !word.is_empty() || separator == ",");
-        let numbers: Vec<f64> = words.map(|word| word.parse().map_err(|_| wrong())).collect::<Result<_, _>>()?;
+        let numbers = numbers(line, |count| (6..=10).contains(&count)).map_err(|_| wrong())?;
         let [frame, _, x, y, w, h, ref rest @ ..] = numbers[..] else { return Err(wrong()) };
         if frame.fract() != 0.0 || !(1.0..1e9).contains(&frame) || rest.len() > 4 {
             return Err(wrong());
@@ -144,21 +142,14 @@ fn ending_number(stem: &str) -> Option<u64> {
 fn coco(list: &Value, document: &Value, info: &Info) -> Result<ByFrame, String> {
     let (stems, numbers) = frames_of(&info.images);
     let named = |name: &str| stems.get(&*Path::new(name).file_stem()?.to_string_lossy()).copied();
-    let images: BTreeMap<String, Option<usize>> = document["images"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|image| {
-            let frame_id = image["frame_id"].as_u64().and_then(|frame| usize::try_from(frame + 1).ok());
-            (image["id"].to_string(), image["file_name"].as_str().and_then(named).or(frame_id))
-        })
-        .collect();
-    let classes: BTreeMap<String, &str> = document["categories"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|class| Some((class["id"].to_string(), class["name"].as_str()?)))
-        .collect();
+    let all = |name: &str| document[name].as_array().into_iter().flatten();
+    let image = |image: &Value| {
+        let frame_id = image["frame_id"].as_u64().and_then(|frame| usize::try_from(frame).ok()?.checked_add(1));
+        (image["id"].to_string(), image["file_name"].as_str().and_then(named).or(frame_id))
+    };
+    let class = |class: &'_ Value| Some((class["id"].to_string(), class["name"].as_str()?.to_owned()));
+    let images: BTreeMap<String, Option<usize>> = all("images").map(image).collect();
+    let classes: BTreeMap<String, String> = all("categories").filter_map(class).collect();
     let mut found: ByFrame = images.values().flatten().map(|frame| (*frame, Vec::new())).collect();
     for (entry, place) in list.as_array().into_iter().flatten().zip(1..) {
         let id = &entry["image_id"];
@@ -173,7 +164,7 @@ fn coco(list: &Value, document: &Value, info: &Info) -> Result<ByFrame, String> 
         let bbox: BBox = bbox.map_err(|error| format!("entry {place}: its bbox: {error}"))?;
         let category = &entry["category_id"];
         let class = (!category.is_null()).then(|| category.to_string());
-        let class = class.map(|class| classes.get(&class).map_or(class, |name| (*name).to_owned()));
+        let class = class.map(|class| classes.get(&class).cloned().unwrap_or(class));
         let score = entry["score"].as_f64().unwrap_or(1.0);
         found.entry(frame).or_default().push(Detection { bbox, score, class });
     }
@@ -182,49 +173,22 @@ fn coco(list: &Value, document: &Value, info: &Info) -> Result<ByFrame, String> 
 
 /// A text a frame, `class x y w h [score]` in shares of the frame's size.
 fn yolo(folder: &Path, info: &Info) -> Result<ByFrame, String> {
-    let inner = folder.join("labels");
-    let labels = if inner.is_dir() { &inner } else { folder };
-    let names = std::fs::read_to_string(folder.join("classes.txt")).unwrap_or_default();
-    let (width, height) = info.frame_size().ok_or("its boxes are shares of the frame's size, which is not known")?;
+    let size = info.frame_size().ok_or("its boxes are shares of the frame's size, which is not known")?;
+    let (width, height) = (size.0 as f64, size.1 as f64);
     let (stems, _) = frames_of(&info.images);
     let mut found = ByFrame::new();
-    let mut files: Vec<PathBuf> = std::fs::read_dir(labels)
-        .map_err(|error| error.to_string())?
-        .take(MAX_FILES)
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|ending| ending == "txt"))
-        .filter(|path| !path.ends_with("classes.txt"))
-        .collect();
-    files.sort();
-    for path in files {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let numbered = || ending_number(&stem).and_then(|number| usize::try_from(number).ok());
-        let frame = if info.images.is_empty() { numbered() } else { stems.get(&stem).copied() };
-        let frame = frame.ok_or_else(|| format!("{name}: no frame of {} has this name", info.name))?;
-        let boxes = found.entry(frame).or_default();
-        for line in text_of(&path).map_err(|reason| format!("{name}: {reason}"))?.lines() {
-            let wrong = || format!("{name}: `{line:.60}` is not class x y w h, or class x y w h score");
-            let numbers: Vec<f64> = line
-                .split_ascii_whitespace()
-                .map(|word| word.parse().map_err(|_| wrong()))
-                .collect::<Result<_, _>>()?;
-            let (class, x, y, w, h, score) = match numbers[..] {
-                [] => continue,
-                [class, x, y, w, h] => (class, x, y, w, h, 1.0),
-                [class, x, y, w, h, score] => (class, x, y, w, h, score),
-                _ => return Err(wrong()),
-            };
-            let (w, h) = (w * width as f64, h * height as f64);
-            let bbox = BBox::new(x * width as f64 - w / 2.0, y * height as f64 - h / 2.0, w, h);
-            let class = names.lines().nth(class as usize).map_or(class.to_string(), String::from);
-            boxes.push(Detection { bbox, score, class: Some(class) });
-        }
+    for (name, boxes) in yolo_detections(folder)? {
+        let stem = name.rsplit(['/', '\\']).next().unwrap_or_default();
+        let numbered = || ending_number(stem).and_then(|number| usize::try_from(number).ok());
+        let frame = if info.images.is_empty() { numbered() } else { stems.get(stem).copied() };
+        let frame = frame.ok_or_else(|| format!("{name}.txt: no frame of {} has this name", info.name))?;
+        found.entry(frame).or_default().extend(boxes.into_iter().map(|([x, y, w, h], score, class)| {
+            let (w, h) = (w * width, h * height);
+            let bbox = BBox::new(x * width - w / 2.0, y * height - h / 2.0, w, h);
+            Detection { bbox, score, class: Some(class) }
+        }));
     }
-    match found.is_empty() {
-        true => Err("there is no text in it; a YOLO text is named by its frame".into()),
-        false => Ok(found),
-    }
+    Ok(found)
 }
 
 #[cfg(test)]

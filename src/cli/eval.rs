@@ -8,9 +8,9 @@ use clap::{ArgAction, Args};
 use serde_json::json;
 
 use super::Failure;
-use super::failure::watch_signals;
+use super::failure::{print_warnings, scoped, watch_signals};
 use super::run::Progress;
-use super::settings::{self, SettingsArgs};
+use super::settings::{self, Resolved, SettingsArgs};
 use super::track::MAX_THREADS;
 use crate::Error;
 use crate::atomic_file;
@@ -100,7 +100,7 @@ A sequence or result that cannot be used is left out; the report is still writte
 fn named_trackers(args: &EvalArgs) -> Result<Vec<Preset>, Failure> {
     let mut all = Vec::new();
     if let Some(file) = &args.trackers {
-        let wrong = |error: String| Failure::usage(format!("--trackers {}: {error}", file.display()));
+        let wrong = |error: String| Failure::of_file("--trackers", file, error);
         let text = pipe::read_text(file).map_err(|error| wrong(error.to_string()))?;
         let table: toml::Table = read_toml(&text).map_err(wrong)?;
         if table.is_empty() {
@@ -128,21 +128,23 @@ fn named_trackers(args: &EvalArgs) -> Result<Vec<Preset>, Failure> {
     all.into_iter().map(tracker).collect()
 }
 
+/// The settings of --preset, or those of the default tracker where nothing else is evaluated or they are to be printed.
+fn presets(args: &EvalArgs, has_named: bool) -> Result<Vec<Resolved>, Failure> {
+    let given = args.presets.iter().map(|preset| args.params.resolve(Some(preset)));
+    let given = given.collect::<Result<Vec<_>, _>>()?;
+    let is_alone = args.results.is_empty() && !has_named;
+    let takes_default = is_alone || args.params.print_config || !has_named && !args.params.is_empty();
+    if given.is_empty() && takes_default { Ok(vec![args.params.resolve(None)?]) } else { Ok(given) }
+}
+
 pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let named = named_trackers(args)?;
-    let mut trackers = Vec::new();
-    for preset in &args.presets {
-        trackers.push(args.params.resolve(Some(preset))?);
-    }
-    let nothing = args.results.is_empty() && named.is_empty();
-    if trackers.is_empty() && (nothing || args.params.print_config || named.is_empty() && !args.params.is_empty()) {
-        trackers.push(args.params.resolve(None)?);
-    }
+    let trackers = presets(args, !named.is_empty())?;
     if args.params.print_config {
         let ([resolved], true) = (&trackers[..], named.is_empty()) else {
             return Err(Failure::usage("--print-config shows one --preset with its settings, and no --tracker"));
         };
-        return settings::print(resolved, None);
+        return settings::print(resolved, false);
     }
     let (Some(data), Some(out)) = (&args.data, &args.out) else {
         return Err(Failure::usage("--data and --out are needed"));
@@ -151,14 +153,28 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let presets = presets.chain(named.into_iter().map(Ok)).collect::<Result<Vec<_>, _>>()?;
     let cancel = watch_signals();
     // All checks come before anything is written.
-    let evaluation = cancel.scope(|| open(args, data, &presets));
-    let evaluation =
-        evaluation.map_err(|failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure })?;
+    let evaluation = scoped(&cancel, || open(args, data, &presets))?;
     check_folder(out, args.resume)?;
+    write_manifest(args, &presets, out)?;
+    let jobs = args.jobs.map(usize::from);
+    let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
+    let progress = Progress::new(Some(0), args.quiet == 0, true);
+    let evaluated = evaluation.run(out, jobs, &cancel, &|event| show(&progress, args.quiet > 0, event));
+    progress.finish();
+    let evaluated = evaluated?;
+    let command = std::env::args().map(|word| if word.contains(' ') { format!("'{word}'") } else { word });
+    let about = About::now(command.collect::<Vec<_>>().join(" "), data);
+    report::write(&evaluation, &evaluated, &about, out)?;
+    print(&evaluated, out, args.quiet)
+}
+
+/// Writes the settings of the evaluation. A report of other settings is removed: if this run is interrupted, its numbers
+/// must not stand beside them.
+fn write_manifest(args: &EvalArgs, presets: &[Preset], out: &Path) -> Result<(), Failure> {
     let manifest = json!({
         "schema": "kcf-track-evaluation/3",
         "version": env!("CARGO_PKG_VERSION"),
-        "data": data,
+        "data": args.data,
         "sequences": args.sequences,
         "trackers": presets,
         "results": args.results,
@@ -171,32 +187,11 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let path = out.join(EVALUATION);
     let before = fs::read(&path).ok().and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
     if before.is_some_and(|before| before != manifest) {
-        // If this run is interrupted, the numbers of other settings must not stand beside it.
-        for name in [
-            "report.html",
-            "report.json",
-            "scores.csv",
-            "attributes.csv",
-            "overall.csv",
-            "common.csv",
-            "overall.tex",
-            "common.tex",
-        ] {
+        for name in report::TABLES {
             let _ = fs::remove_file(out.join(name));
         }
     }
-    atomic_file::write_json(&path, &manifest)?;
-
-    let jobs = args.jobs.map(usize::from);
-    let jobs = jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
-    let progress = Progress::new(Some(0), args.quiet == 0, true);
-    let evaluated = evaluation.run(out, jobs, &cancel, &|event| show(&progress, args.quiet > 0, event));
-    progress.finish();
-    let evaluated = evaluated?;
-    let command = std::env::args().map(|word| if word.contains(' ') { format!("'{word}'") } else { word });
-    let about = About::now(command.collect::<Vec<_>>().join(" "), data);
-    report::write(&evaluation, &evaluated, &about, out)?;
-    print(&evaluated, out, args.quiet)
+    Ok(atomic_file::write_json(&path, &manifest)?)
 }
 
 /// Checks that `folder` is new, empty, or holds an evaluation to `resume`.
@@ -249,13 +244,10 @@ fn open(args: &EvalArgs, data: &Path, presets: &[Preset]) -> Result<Evaluation, 
 
 fn print(evaluated: &Evaluated, out: &Path, quiet: u8) -> Result<(), Failure> {
     let report = &evaluated.report;
-    let mut stderr = std::io::stderr();
-    for warning in report.warnings.iter().filter(|_| quiet < 2) {
-        let _ = writeln!(stderr, "warning: {}", shown(warning));
-    }
+    print_warnings(report.warnings.iter().filter(|_| quiet < 2));
     for LeftOut { sequence, tracker, reason } in &report.left_out {
         let tracker = tracker.as_ref().map_or(String::new(), |tracker| format!(" ({tracker})"));
-        let _ = writeln!(stderr, "{}", shown(&format!("left out: {sequence}{tracker}: {reason}")));
+        let _ = writeln!(std::io::stderr(), "{}", shown(&format!("left out: {sequence}{tracker}: {reason}")));
     }
     if quiet == 0 {
         let mut stdout = pipe::stdout()?;

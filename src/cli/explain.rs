@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Failure;
+use super::failure::{scoped, watch_signals};
 use super::settings::{self, SettingsArgs};
 use super::source::{self, RangeArgs, ReadArgs};
 use super::targets::TargetArgs;
@@ -49,10 +50,8 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
         args.settings.resolve_with(Some(&args.preset), std::slice::from_ref(change)).map(|changed| changed.params)
     });
     let changed = changed.transpose()?;
-    let cancel = super::failure::watch_signals();
-    let explained = cancel.scope(|| explain(args, &params, changed.as_ref(), &cancel));
-    // A wait that was cut short has the message of its place.
-    explained.map_err(|failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure })
+    let cancel = watch_signals();
+    scoped(&cancel, || explain(args, &params, changed.as_ref(), &cancel))
 }
 
 /// Writes the page.
@@ -102,5 +101,5 @@ fn explain(args: &ExplainArgs, params: &Params, changed: Option<&Params>, cancel
             return Ok(());
         }
     }
-    Err(Error::Sequence { path: args.source.clone(), reason: format!("there is no frame {}", args.frame) }.into())
+    Err(Error::sequence(&args.source, format!("there is no frame {}", args.frame)).into())
 }

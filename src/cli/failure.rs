@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
@@ -30,6 +31,11 @@ impl Failure {
     /// Wrong usage with this message.
     pub fn usage(message: impl std::fmt::Display) -> Self {
         Self::Usage(message.to_string())
+    }
+
+    /// Wrong usage of a file that a flag names.
+    pub fn of_file(flag: &str, file: &Path, reason: impl std::fmt::Display) -> Self {
+        Self::usage(format!("{flag} {}: {reason}", file.display()))
     }
 
     /// A failure with this message.
@@ -63,6 +69,13 @@ impl Failure {
 /// Prints an error; a closed standard error is ignored.
 pub fn print_error(message: impl std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "error: {}", shown(&message.to_string()));
+}
+
+/// Prints warnings; a closed standard error is ignored.
+pub fn print_warnings<'a>(warnings: impl IntoIterator<Item = &'a String>) {
+    for warning in warnings {
+        let _ = writeln!(std::io::stderr(), "warning: {}", shown(warning));
+    }
 }
 
 impl From<Error> for Failure {
@@ -112,6 +125,11 @@ pub fn watch_signals() -> CancelToken {
         let _ = flag::register_usize(number, Arc::clone(&SIGNAL), usize::try_from(number).unwrap_or_default());
     }
     cancelled.into()
+}
+
+/// Runs `work` in the scope of `cancel`. A wait that was cut short is an interruption, whatever its message.
+pub fn scoped<T>(cancel: &CancelToken, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    cancel.scope(work).map_err(|failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure })
 }
 
 /// The exit code for the last signal, as shells have it: 130 for Ctrl-C.

@@ -9,7 +9,7 @@ use crate::export::{
     CropOptions, CropShape, Destination, Exports, Form, Frames, Hidden, Layout, OverlayOptions, Overlays, ResponseMaps,
     Style, TOLERANCE, TargetRecord, Veil, check_distinct, is_video,
 };
-use crate::media::Info;
+use crate::media::{Info, has_extension};
 
 /// Any number of outputs at once; `-` is the standard output.
 #[derive(Debug, Args)]
@@ -153,14 +153,13 @@ impl OutputArgs {
                 true => Err("use --jsonl - or another format".into()),
                 false => Form::of(path, several),
             };
-            let form = form.map_err(|error| Failure::usage(format!("--out {}: {error}", path.display())))?;
+            let form = form.map_err(|error| Failure::of_file("--out", path, error))?;
             all.push(("--out", form, path.as_path().into()));
         }
         all.iter_mut().for_each(|(.., to)| *to = to.forced(self.force));
         if let Some(to) = self.overlay.as_ref().filter(|to| Form::of(to.path(), several) != Ok(Form::Overlay)) {
-            let path = to.path().display();
             let reason = "the ending must be that of a video, as .mp4, or none for a folder";
-            return Err(Failure::usage(format!("--overlay {path}: {reason}")));
+            return Err(Failure::of_file("--overlay", to.path(), reason));
         }
         if several && all.iter().any(|(flag, ..)| *flag == "--otb") {
             return Err(Failure::usage("--otb has no place for several targets: use --mot"));
@@ -214,8 +213,8 @@ impl Outputs {
 
     /// A warning about a GIF of this many frames, or one that is large now that it is `done`.
     pub fn gif_warning(&self, frames: usize, done: bool) -> Option<String> {
-        let is_gif = |path: &Path| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gif"));
-        let (.., to) = self.all.iter().find(|(_, form, to)| *form == Form::Overlay && is_gif(to.path()))?;
+        let (.., to) =
+            self.all.iter().find(|(_, form, to)| *form == Form::Overlay && has_extension(to.path(), &["gif"]))?;
         let bytes = std::fs::metadata(to.path()).ok().filter(|_| done).map_or(0, |there| there.len());
         let what = match (frames > GIF_FRAMES, bytes > GIF_BYTES) {
             (_, true) => format!("a GIF of {} MB", bytes / 1_000_000),
@@ -250,7 +249,7 @@ impl Outputs {
     pub fn open(&self, info: &Info) -> Result<Exports, Failure> {
         let all: Vec<_> = self.all.iter().map(|(flag, form, to)| (*flag, is_folder(*form, to), to)).collect();
         check_distinct(&all).map_err(Failure::usage)?;
-        let (length, with_frames) = (info.length.or(info.expected_length), self.has(Form::Frames));
+        let (length, with_frames) = (info.likely_length(), self.has(Form::Frames));
         let Self { tolerance, turned, .. } = *self;
         let layout = Layout { length, rate: info.rate, tolerance, turned, with_frames };
         let mut exports = Exports::default();

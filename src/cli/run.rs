@@ -10,20 +10,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use serde_json::Value;
 
 use super::Failure;
 use super::control::{self, Control, Input};
 use super::detections::Detections;
+use super::settings::Resolved;
 use super::source::no_frame;
+use super::targets::Targets;
 use super::track::TrackArgs;
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::export::{
     Exports, Given, Journal, LISTED_TARGETS, LostSpan, Run, SourceRecord, StateCounts, Summary, TargetRecord,
 };
-use crate::media::{Demand, Info, Item, Prefetch, Source, Span};
-use crate::run::{Cause, DetectionParams, Halt, Outcome, Passes, Record, Session, Smoothing, Step, Watch, at_once};
+use crate::media::{Demand, Info, Item, Prefetch, Source, Span, Stream};
+use crate::run::{Cause, Halt, Outcome, Passes, Record, Session, Smoothing, Step, Watch, at_once};
 use crate::text::shown;
 use crate::tracker::{Evidence, Tracker, check_start};
 
@@ -34,24 +35,21 @@ const TICK: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub struct RunConfig<'a> {
     pub args: &'a TrackArgs,
-    /// The source, the path that it was given by, and its frames.
-    pub source: &'a dyn Source,
+    /// The source, and the path that it was given by.
+    pub source: Arc<dyn Source>,
     pub path: String,
     pub span: Span,
     pub demand: Demand,
-    /// The targets, and whether outputs name them by their ids.
+    /// The targets that are given, and those of them that are tracked.
+    pub wanted: Targets,
     pub targets: Vec<TargetRecord>,
-    pub named: bool,
-    /// The last frame in which a box was given, rather than taken from the truth.
-    pub last_given: Option<usize>,
     /// A tracker without a target, which every target gets a copy of, and its settings.
-    pub tracker: &'a Tracker,
-    pub parameters: Value,
-    /// The boxes of a detector by frame, and how they become targets.
+    pub tracker: Tracker,
+    pub resolved: Resolved,
+    /// The boxes of a detector by frame.
     pub detections: Option<Detections>,
-    pub detection_params: DetectionParams,
-    /// The threads that follow several targets, if their number is given.
-    pub pool: Option<Arc<rayon::ThreadPool>>,
+    /// Warnings of the source as it was opened.
+    pub warnings: Vec<String>,
     /// Ends the run after the current frame.
     pub cancel: CancelToken,
     /// Ends the run as if the frames had ended.
@@ -59,15 +57,20 @@ pub struct RunConfig<'a> {
 }
 
 impl RunConfig<'_> {
+    /// Facts about the source.
+    pub fn info(&self) -> &Info {
+        self.source.info()
+    }
+
     /// Tracks all frames, writes the results, and completes the outputs whatever happens. Returns the counts and means
     /// of all frames.
     ///
     /// # Errors
     /// The first error that ends the run.
-    pub fn run<'f>(
-        &'f self,
+    pub fn run(
+        &self,
         exports: Exports,
-        mut frames: Box<dyn Iterator<Item = Item> + 'f>,
+        mut frames: Stream,
         commands: Option<Input>,
         progress: &mut Progress,
     ) -> Result<Summary, Failure> {
@@ -77,30 +80,7 @@ impl RunConfig<'_> {
             let (record, again, halt) = self.first_pass(&mut session, frames, progress)?;
             (frames, first_pass) = (Box::new(again), Some((record, halt)));
         }
-        let source = SourceRecord::new(self.path.clone(), self.source.info(), self.span);
-        let mut run = Run::new(source, self.parameters.clone(), self.targets.clone(), self.named);
-        run.answers = commands.is_some();
-        let mut journal = Journal::new(exports, self.source.info(), run);
-        journal.repeats = self.has_two_passes();
-        let cancel = &self.cancel;
-        let start = |input| Control::start(input, self.tracker.clone(), self.quit.clone());
-        let control = commands.map(start).transpose()?;
-        let unchecked = Some(&self.targets[..]);
-        let smoothing = (self.args.smooth && first_pass.is_none()).then(|| Smoothing::new(self.args.latest));
-        let mut writer = Writer {
-            journal,
-            smoothing,
-            waiting: VecDeque::new(),
-            settled: 0,
-            delays: self.detection_params.delay > 0 && self.comes_later(),
-            progress,
-            control,
-            detections: self.detections.as_ref(),
-            unchecked,
-            refused: None,
-            last: 0,
-            skipped: 0,
-        };
+        let mut writer = self.writer(exports, commands, progress)?;
         let ended = match first_pass {
             Some((record, halt)) => writer.repeat(frames, record).and(halt.map_or(Ok(()), Err)),
             None => session.run(frames, &mut writer),
@@ -109,59 +89,80 @@ impl RunConfig<'_> {
         let written = writer.write_settled().and(writer.write_late(true));
         let ended =
             ended.and(written.map_err(|error| Halt { position: writer.last, path: None, cause: Cause::Watch(error) }));
-        let Writer { mut journal, progress, refused, last, .. } = writer;
-        let result = match ended {
-            Err(Halt { cause: Cause::Target { error: Error::Cancelled, .. }, .. }) => Err(Failure::Interrupted),
-            Err(_) if refused.is_some() => Err(Failure::Usage(refused.unwrap_or_default())),
-            Ok(()) if cancel.is_cancelled() => Err(Failure::Interrupted),
-            Ok(()) if last == 0 && !self.quit.is_cancelled() => {
-                Err(no_frame(self.source.info(), self.span, self.args.range.start.is_some()))
+        let result = self.result(ended, &session, &writer);
+        let Writer { journal, progress, last, .. } = writer;
+        if result.is_ok() {
+            self.early_end(last).iter().for_each(|warning| progress.warn(warning));
+            if journal.frames() == 0 {
+                progress.warn("no target was given, so nothing is written");
             }
-            Ok(()) => match session.waiting().next().filter(|_| !self.quit.is_cancelled()) {
+        }
+        finish(journal, result)
+    }
+
+    /// The writer of all outputs, which also answers commands.
+    fn writer<'w>(
+        &'w self,
+        exports: Exports,
+        commands: Option<Input>,
+        progress: &'w mut Progress,
+    ) -> Result<Writer<'w>, Failure> {
+        let source = SourceRecord::new(self.path.clone(), self.info(), self.span);
+        let parameters = self.resolved.params.document(&self.resolved.preset);
+        let mut run = Run::new(source, parameters, self.targets.clone(), self.wanted.named);
+        run.answers = commands.is_some();
+        let mut journal = Journal::new(exports, self.info(), run);
+        journal.repeats = self.has_two_passes();
+        let start = |input| Control::start(input, self.tracker.clone(), self.quit.clone());
+        Ok(Writer {
+            smoothing: (self.args.smooth && !journal.repeats).then(|| Smoothing::new(self.args.latest)),
+            journal,
+            waiting: VecDeque::new(),
+            settled: 0,
+            delays: self.resolved.detections.delay > 0 && self.args.comes_later(),
+            progress,
+            control: commands.map(start).transpose()?,
+            detections: self.detections.as_ref(),
+            unchecked: Some(&self.targets[..]),
+            refused: None,
+            last: 0,
+            skipped: 0,
+        })
+    }
+
+    /// Whether the run has succeeded, and why not.
+    fn result(&self, ended: Result<(), Halt>, session: &Session<Tracker>, writer: &Writer<'_>) -> Result<(), Failure> {
+        match (ended, &writer.refused) {
+            (Err(Halt { cause: Cause::Target { error: Error::Cancelled, .. }, .. }), _) => Err(Failure::Interrupted),
+            (Err(_), Some(refused)) => Err(Failure::usage(refused)),
+            (Err(halt), None) => Err(self.failure(halt, writer.journal.frames() == 0)),
+            (Ok(()), _) if self.cancel.is_cancelled() => Err(Failure::Interrupted),
+            (Ok(()), _) if self.quit.is_cancelled() => Ok(()),
+            (Ok(()), _) if writer.last == 0 => Err(no_frame(self.info(), self.span, self.args.range.start.is_some())),
+            (Ok(()), _) => match session.waiting().next() {
                 Some((target, start)) => {
                     Err(Failure::failed(format!("target {target} never began: the frames end before frame {start}")))
                 }
                 None => Ok(()),
             },
-            Err(halt) => Err(self.failure(halt, journal.frames() == 0)),
-        };
-        if result.is_ok() && !self.quit.is_cancelled() {
-            let end = self.span.last.filter(|&end| last < end).map(|end| format!(", before --end {end}"));
-            let given = self.last_given.filter(|&frame| frame > last && self.args.range.end.is_none());
-            let given = given.map(|frame| format!(", before the box of frame {frame}"));
-            let is_lenient = self.args.skip_bad_frames && self.span.last.is_none();
-            let expected = self.source.info().expected_length.filter(|expected| is_lenient && 10 * last < 9 * expected);
-            let expected = expected.map(|expected| format!(" of about {expected}"));
-            if let Some(missing) = end.or(given).or(expected) {
-                progress.warn(&format!("the frames end with {last}{missing}"));
-            }
-        }
-        if result.is_ok() && journal.frames() == 0 {
-            progress.warn("no target was given, so nothing is written");
-        }
-        let written = journal.frames() > 0;
-        let (summary, finished) = journal.finish(result.as_ref().err().map(Failure::reason));
-        match (result, finished) {
-            (Ok(()), finished) => finished.map_or_else(|error| Err(error.into()), |()| Ok(summary)),
-            (Err(failure), finished) => {
-                if let Some(error) = finished.err().filter(|error| !error.is_broken_pipe()) {
-                    super::failure::print_error(error);
-                } else if written && matches!(failure, Failure::Interrupted) {
-                    let _ = writeln!(std::io::stderr(), "the outputs hold the frames until now");
-                }
-                Err(failure)
-            }
         }
     }
 
-    /// Whether targets may begin while the frames are tracked.
-    fn comes_later(&self) -> bool {
-        self.args.commands.is_some() || self.detections.is_some()
+    /// A warning that the frames end with the one at `last`, where more are expected.
+    fn early_end(&self, last: usize) -> Option<String> {
+        let end = self.span.last.filter(|&end| last < end).map(|end| format!(", before --end {end}"));
+        let given = self.wanted.last().filter(|&frame| frame > last && self.args.range.end.is_none());
+        let given = given.map(|frame| format!(", before the box of frame {frame}"));
+        let is_lenient = self.args.skip_bad_frames && self.span.last.is_none();
+        let expected = self.info().expected_length.filter(|expected| is_lenient && 10 * last < 9 * expected);
+        let expected = expected.map(|expected| format!(" of about {expected}"));
+        let missing = end.or(given).or(expected).filter(|_| !self.quit.is_cancelled())?;
+        Some(format!("the frames end with {last}{missing}"))
     }
 
     /// Whether all frames are tracked before anything is written.
     fn has_two_passes(&self) -> bool {
-        (self.args.smooth || self.args.both_sides) && !self.source.info().live && !self.comes_later()
+        (self.args.smooth || self.args.both_sides) && !self.info().live && !self.args.comes_later()
     }
 
     /// Tracks all frames, and returns what the targets did, the frames again, and why the run ended early.
@@ -171,24 +172,24 @@ impl RunConfig<'_> {
         frames: impl Iterator<Item = Item>,
         progress: &mut Progress,
     ) -> Result<(Record, Prefetch, Option<Halt>), Error> {
-        let (source, span, cancel) = (self.source, self.span, &self.cancel);
+        let (source, cancel) = (self.source.as_ref(), &self.cancel);
         let passes = Passes { source, channels: self.demand.channels, cancel, smooth: self.args.smooth };
         let pair = |pair: &[Given]| Some([(pair[0].frame, pair[0].bbox?), (pair[1].frame, pair[1].bbox?)]);
         let pairs =
             |target: &TargetRecord| (target.id as usize, target.given.windows(2).filter_map(pair).collect::<Vec<_>>());
         let pairs: Vec<_> = self.targets.iter().map(pairs).collect();
-        let backward = self.args.both_sides.then_some(self.tracker);
+        let backward = self.args.both_sides.then_some(&self.tracker);
         let mut skipped = 0;
         let mut tell = |message: Option<&str>| match message {
             Some(message) => progress.skipped(&mut skipped, &format!("{message} (skipped)")),
             None => progress.frame(None),
         };
         let (record, halt) = passes.run(session, frames, &pairs, backward, &mut tell);
-        Ok((record, Prefetch::open(source, span, self.demand, &self.quit)?, halt))
+        Ok((record, Prefetch::open(source, self.span, self.demand, &self.quit)?, halt))
     }
 
     /// A session of all targets.
-    fn session(&self) -> Result<Session<Tracker>, Error> {
+    fn session(&self) -> Result<Session<Tracker>, Failure> {
         let mut session = Session::default();
         for target in &self.targets {
             let mut boxes = target.boxes();
@@ -200,10 +201,13 @@ impl RunConfig<'_> {
         }
         session.skip_bad_frames(self.args.skip_bad_frames);
         let is_parallel = self.args.jobs.is_none_or(|jobs| jobs > 1);
-        session.use_pool(self.pool.clone());
-        session.parallel(is_parallel && (self.targets.len() > 1 || self.comes_later()));
-        if self.comes_later() {
-            session.expect_detections(self.tracker.clone(), self.detection_params.clone())?;
+        if let Some(jobs) = self.args.jobs.filter(|jobs| *jobs > 1) {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.into()).build();
+            session.use_pool(Arc::new(pool.map_err(|error| Failure::failed(format!("--jobs {jobs}: {error}")))?));
+        }
+        session.parallel(is_parallel && (self.targets.len() > 1 || self.args.comes_later()));
+        if self.args.comes_later() {
+            session.expect_detections(self.tracker.clone(), self.resolved.detections.clone())?;
         }
         Ok(session)
     }
@@ -213,16 +217,16 @@ impl RunConfig<'_> {
         let message = halt.to_string();
         match halt.cause {
             Cause::Watch(error) => error.into(),
-            Cause::Target { target, error } if self.named => match first {
+            Cause::Target { target, error } if self.wanted.named => match first {
                 true => Failure::usage(format!("target {target}: {error}")),
                 false => Failure::failed(format!("frame {}: target {target}: {error}", halt.position)),
             },
-            Cause::Target { error, .. } if first && self.last_given.is_some() => {
+            Cause::Target { error, .. } if first && self.wanted.last().is_some() => {
                 Failure::usage(format!("--init: {error}"))
             }
             // No frame follows these errors, unless ffmpeg can go on with a file, whose sound it reads too.
             Cause::Frame(Error::Cancelled) => Failure::Interrupted,
-            Cause::Frame(Error::Ended { .. }) if self.args.skip_bad_frames || self.source.info().sound.is_none() => {
+            Cause::Frame(Error::Ended { .. }) if self.args.skip_bad_frames || self.info().sound.is_none() => {
                 Failure::Failed(message)
             }
             Cause::Frame(_) if !first && self.args.skip_bad_frames => {
@@ -238,12 +242,25 @@ impl RunConfig<'_> {
     }
 }
 
+/// Completes all outputs, and returns the summary.
+fn finish(mut journal: Journal<'_>, result: Result<(), Failure>) -> Result<Summary, Failure> {
+    let written = journal.frames() > 0;
+    let (summary, finished) = journal.finish(result.as_ref().err().map(Failure::reason));
+    let Err(failure) = result else { return Ok(finished.map(|()| summary)?) };
+    if let Some(error) = finished.err().filter(|error| !error.is_broken_pipe()) {
+        super::failure::print_error(error);
+    } else if written && failure == Failure::Interrupted {
+        let _ = writeln!(std::io::stderr(), "the outputs hold the frames until now");
+    }
+    Err(failure)
+}
+
 /// Maximum number of skipped frames and detections that warnings name.
 const MAX_SKIPPED: usize = 10;
 
 /// Writes the steps of the session.
-struct Writer<'a, 'w> {
-    journal: Journal<'a>,
+struct Writer<'w> {
+    journal: Journal<'w>,
     smoothing: Option<Smoothing>,
     /// The frames that wait for detections, how many of them need not wait any more, and whether any waits.
     waiting: VecDeque<(Arc<Item>, Vec<Outcome>)>,
@@ -251,7 +268,7 @@ struct Writer<'a, 'w> {
     delays: bool,
     progress: &'w mut Progress,
     control: Option<Control>,
-    detections: Option<&'a Detections>,
+    detections: Option<&'w Detections>,
     /// Targets whose boxes were not yet compared with the frame's size.
     unchecked: Option<&'w [TargetRecord]>,
     /// The error of a box of a later frame.
@@ -262,7 +279,7 @@ struct Writer<'a, 'w> {
     skipped: usize,
 }
 
-impl Writer<'_, '_> {
+impl Writer<'_> {
     /// Checks the boxes of later frames in the first frame: a wrong box is an error now, not after hours.
     fn check_targets(&mut self, item: &Item) -> Result<(), Error> {
         let Ok(frame) = &item.frame else { return Ok(()) };
@@ -352,7 +369,7 @@ impl Writer<'_, '_> {
     }
 }
 
-impl Watch<Tracker> for Writer<'_, '_> {
+impl Watch<Tracker> for Writer<'_> {
     fn step(&mut self, step: &Step<'_, Tracker>) -> Result<(), Error> {
         self.last = step.item.position;
         self.check_targets(step.item)?;

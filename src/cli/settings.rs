@@ -97,6 +97,8 @@ pub struct Resolved {
     pub preset: String,
     /// The settings, checked.
     pub params: Params,
+    /// How detections become targets: the settings whose paths begin with `detections`.
+    pub detections: DetectionParams,
 }
 
 impl Resolved {
@@ -109,7 +111,10 @@ impl Resolved {
             return Ok(None);
         }
         let read = Params::read_document(parameters, None, Params::DEFAULT_PRESET);
-        let read = read.and_then(|(preset, params)| params.check().map(|()| Self { preset, params }));
+        let read = read.and_then(|(preset, params)| {
+            params.check()?;
+            Ok(Self { preset, params, detections: DetectionParams::default() })
+        });
         read.map(Some).map_err(|error| format!("its settings: {error}; --preset NAME tracks its targets by others"))
     }
 }
@@ -129,14 +134,20 @@ impl SettingsArgs {
     /// As [`SettingsArgs::resolve`].
     pub fn resolve_with(&self, preset: Option<&str>, settings: &[(String, String)]) -> Result<Resolved, Failure> {
         let default = preset.unwrap_or(Params::DEFAULT_PRESET);
-        let (preset, mut params) = match &self.config {
+        let (preset, mut params, mut detections) = match &self.config {
             Some(file) => {
-                let wrong = |error: String| Failure::usage(format!("--config {}: {error}", file.display()));
+                let wrong = |error: String| Failure::of_file("--config", file, error);
                 let text = crate::pipe::read_text(file).map_err(|error| wrong(error.to_string()))?;
-                let (text, _) = text.split_once(DETECTIONS_TABLE).unwrap_or((&text, ""));
-                Params::read_toml(text, preset, default).map_err(|error| wrong(error.to_string()))?
+                let (own, table) = text.split_once(DETECTIONS_TABLE).unwrap_or((&text, ""));
+                let (preset, params) =
+                    Params::read_toml(own, preset, default).map_err(|error| wrong(error.to_string()))?;
+                // A wrong line is counted from the start of the file.
+                let lines = "\n".repeat(own.matches('\n').count() + 2);
+                let detections: DetectionParams = read_toml(&(lines + table)).map_err(wrong)?;
+                detections.check().map_err(|error| wrong(error.to_string()))?;
+                (preset, params, detections)
             }
-            None => (default.to_owned(), Params::preset(default)?),
+            None => (default.to_owned(), Params::preset(default)?, DetectionParams::default()),
         };
         for (name, value) in [("detector", &self.detector), ("guard", &self.guard)] {
             value.iter().try_for_each(|value| params.set(name, value))?;
@@ -147,7 +158,11 @@ impl SettingsArgs {
             *place.ok_or_else(|| Failure::usage("--model: needs --preset expert or --detector siamese"))? =
                 model.clone();
         }
-        for (path, value) in self.set.iter().chain(settings).filter(|(path, _)| !path.starts_with(DETECTIONS)) {
+        for (path, value) in self.set.iter().chain(settings) {
+            if let Some(name) = path.strip_prefix(DETECTIONS) {
+                detections.change(name, value).map_err(|error| Failure::usage(format!("--set {error}")))?;
+                continue;
+            }
             params.set(path, value).map_err(|error| {
                 let is_known = params.values().iter().any(|(known, _)| known.starts_with(path));
                 let meant = if is_known { None } else { meant(&params, path, str::to_owned) };
@@ -157,31 +172,7 @@ impl SettingsArgs {
         }
         models::fill_in(&mut params)?;
         params.check()?;
-        Ok(Resolved { preset, params })
-    }
-
-    /// How detections become targets: the settings whose paths begin with `detections`.
-    ///
-    /// # Errors
-    /// Wrong usage that names the setting.
-    pub fn detections(&self) -> Result<DetectionParams, Failure> {
-        let mut params = DetectionParams::default();
-        if let Some(file) = &self.config {
-            let wrong = |error: String| Failure::usage(format!("--config {}: {error}", file.display()));
-            let text = crate::pipe::read_text(file).map_err(|error| wrong(error.to_string()))?;
-            if let Some((before, table)) = text.split_once(DETECTIONS_TABLE) {
-                // A wrong line is counted from the start of the file.
-                let lines = "\n".repeat(before.matches('\n').count() + 2);
-                params = read_toml(&(lines + table)).map_err(wrong)?;
-                params.check().map_err(|error| wrong(error.to_string()))?;
-            }
-        }
-        for (path, value) in &self.set {
-            if let Some(path) = path.strip_prefix(DETECTIONS) {
-                params.change(path, value).map_err(|error| Failure::usage(format!("--set {error}")))?;
-            }
-        }
-        Ok(params)
+        Ok(Resolved { preset, params, detections })
     }
 
     /// The settings of the document that `flag` names, unless flags give others.
@@ -210,15 +201,15 @@ impl SettingsArgs {
     }
 }
 
-/// Prints the settings in force as a configuration file, and how detections become targets.
+/// Prints the settings in force as a configuration file; `of_detections` are among them where there are detections.
 ///
 /// # Errors
 /// When nothing can be written to the standard output.
-pub fn print(resolved: &Resolved, detections: Option<&DetectionParams>) -> Result<(), Failure> {
+pub fn print(resolved: &Resolved, of_detections: bool) -> Result<(), Failure> {
     let mut text = resolved.params.to_toml(&resolved.preset);
-    if let Some(detections) = detections {
+    if of_detections {
         text += DETECTIONS_TABLE;
-        detections.visit(&Field::ROOT, &mut |field, value| {
+        resolved.detections.visit(&Field::ROOT, &mut |field, value| {
             text += &format!("# {} ({})\n{} = {value}\n", field.doc, field.expected(&value), field.path);
         });
     }

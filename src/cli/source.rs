@@ -205,8 +205,7 @@ fn times(source: &dyn Source, until: f64, cancel: &CancelToken) -> Result<Vec<f6
 
 /// How many frames a run will take, if known.
 pub fn expected(info: &Info, span: Span) -> Option<usize> {
-    let length = info.length.or(info.expected_length);
-    span.count().or(length.map(|count| (count + 1).saturating_sub(span.first)))
+    span.count().or(info.likely_length().map(|count| (count + 1).saturating_sub(span.first)))
 }
 
 /// Warnings about the frames, the targets in them, and frames that are left out without being asked.
@@ -244,7 +243,7 @@ pub fn warnings(
 
 /// Why a run has no frame. `by_start` says that `--start` gave the first one.
 pub fn no_frame(info: &Info, span: Span, by_start: bool) -> Failure {
-    let count = info.length.or(info.expected_length).map_or(String::new(), |count| format!(" (about {count})"));
+    let count = info.likely_length().map_or(String::new(), |count| format!(" (about {count})"));
     match (span.first, by_start) {
         (..=1, _) => Failure::failed(format!("{}: it has no frame", info.name)),
         (first, true) => Failure::usage(format!("--start is frame {first}, and there are fewer{count}")),

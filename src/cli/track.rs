@@ -10,8 +10,8 @@ use clap::{ArgAction, Args};
 use super::Failure;
 use super::control;
 use super::detections;
-use super::failure::watch_signals;
-use super::outputs::OutputArgs;
+use super::failure::{scoped, watch_signals};
+use super::outputs::{OutputArgs, Outputs};
 use super::run::{self, Progress, RunConfig};
 use super::settings::{self, Resolved, SettingsArgs};
 use super::source::{self, RangeArgs, ReadArgs};
@@ -20,9 +20,8 @@ use super::view::pick;
 use crate::Tracker;
 use crate::cancel::CancelToken;
 use crate::export::TargetRecord;
-use crate::media::{Demand, Item, Latest, OpenOptions, Prefetch, Truth};
+use crate::media::{Info, Item, Latest, OpenOptions, Prefetch, Span, Stream, Truth};
 use crate::pipe;
-use crate::run::DetectionParams;
 
 /// The largest number of threads for `--jobs`.
 pub const MAX_THREADS: u16 = 1024;
@@ -102,9 +101,8 @@ fn seconds(timeout: f64) -> Result<Duration, Failure> {
 
 pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     let resolved = args.settings.resolve(args.preset.as_deref())?;
-    let detection_params = args.settings.detections()?;
     if args.settings.print_config {
-        return settings::print(&resolved, Some(&detection_params));
+        return settings::print(&resolved, true);
     }
     let path = args.source.as_ref().or(args.seq.as_ref()).ok_or_else(|| Failure::usage("SRC is missing"))?;
     if args.commands.as_deref() == Some(Path::new("-")) && path == Path::new("-") {
@@ -113,7 +111,7 @@ pub fn run(args: &TrackArgs) -> Result<(), Failure> {
     // Commands are opened before the frames: a program that opens this pipe first would otherwise wait and send none.
     let control = args.commands.as_deref().map(control::open).transpose()?;
     let cancel = watch_signals();
-    cancel.scope(|| follow(args, path, control, (resolved, detection_params), &cancel))
+    cancel.scope(|| follow(args, path, control, resolved, &cancel))
 }
 
 /// Tracks until the frames end or `cancel` is cancelled.
@@ -121,116 +119,36 @@ fn follow(
     args: &TrackArgs,
     path: &Path,
     control: Option<control::Input>,
-    (mut resolved, detection_params): (Resolved, DetectionParams),
+    resolved: Resolved,
     cancel: &CancelToken,
 ) -> Result<(), Failure> {
-    // A wait that was cut short has the message of its place.
-    let interrupted = |failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure };
-    let options = OpenOptions {
-        target: args.target,
-        truth: args.truth.clone().map_or(Truth::Beside, Truth::File),
-        lenient: args.skip_bad_frames,
-        timeout: seconds(args.timeout)?,
-        ..args.read.options()
-    };
-    let comes_later = args.commands.is_some() || args.detections.is_some();
-    let needs_truth = args.targets.is_empty() && !args.pick && !comes_later;
-    let (source, mut warnings) = source::open(path, options, needs_truth, cancel).map_err(interrupted)?;
-    let info = source.info();
-    let mut wanted = args.targets.read(info).map_err(interrupted)?;
-    wanted.named |= comes_later;
-    let detections =
-        args.detections.as_deref().map(|path| detections::read(path, info)).transpose().map_err(interrupted)?;
-    resolved = args.targets.settings(args.preset.as_deref(), &args.settings, &wanted)?.unwrap_or(resolved);
-    let tracker = Tracker::new(resolved.params.clone())?;
-    let span = source::span(source.as_ref(), args.range, wanted.first(), cancel).map_err(interrupted)?;
-    if args.latest && (!info.live || wanted.first().is_some_and(|first| first != span.first)) {
-        return Err(Failure::usage(match info.live {
-            true => "--latest needs a target in the first frame, or --commands",
-            false => "--latest is for cameras, addresses and pipes: leave it out",
-        }));
-    }
-    let is_late = args.both_sides || args.smooth && !args.latest || detection_params.delay > 0;
-    if is_late && args.output.shows_response() {
-        let what = "boxes that wait (--smooth, --both-sides, detections.delay) have no response: leave out --response and --inset";
-        return Err(Failure::usage(what));
-    }
-    if args.both_sides && info.live {
-        return Err(Failure::usage("--both-sides is for files, whose frames can be read again: leave it out"));
-    }
-    // A truth begins no target beside those of a detector.
-    let has_truth = args.detections.is_none() && info.true_box(span.first).is_some();
-    let known = match (args.pick, comes_later && wanted.is_empty() && !has_truth) {
-        (true, _) => None,
-        (_, true) => Some(Vec::new()),
-        _ => Some(wanted.within(span, info, ", draw it with --pick, or use `kcf-track view`")?),
-    };
-    let outputs = args.output.outputs(wanted.named)?;
-    let commands = args.commands.as_deref().filter(|path| *path != Path::new("-"));
-    let (boxes, config) = (args.targets.init_file.as_deref(), args.settings.config.as_deref());
-    let inputs = [
-        ("--init-file", boxes),
-        ("--config", config),
-        ("--commands", commands),
-        ("--detections", args.detections.as_deref()),
-    ];
-    outputs.check_inputs(info, &inputs)?;
-    // Opens outputs before it asks for a box, so a bad path fails first.
-    let exports = outputs.open(info)?;
+    let (mut config, known, outputs, exports) = scoped(cancel, || {
+        let config = RunConfig::open(args, path, resolved, cancel)?;
+        let known = config.known()?;
+        let outputs = args.output.outputs(config.wanted.named)?;
+        outputs.check_inputs(config.info(), &args.inputs())?;
+        // Opens outputs before it asks for a box, so a bad path fails first.
+        let exports = outputs.open(config.info())?;
+        Ok((config, known, outputs, exports))
+    })?;
     let (targets, begun) = match known {
         Some(targets) => (targets, None),
         None => {
-            let (bbox, begun) = pick(&source, span, &resolved.params, args.port, cancel)?;
-            (vec![TargetRecord::new(1, span.first, bbox)], begun)
+            let (bbox, begun) = pick(&config.source, config.span, &config.resolved.params, args.port, cancel)?;
+            (vec![TargetRecord::new(1, config.span.first, bbox)], begun)
         }
     };
-    warnings.extend(source::warnings(info, span, &wanted, &targets, args.range));
-    warnings.extend(outputs.id_warning(&targets));
-    let expected = source::expected(info, span);
-    warnings.extend(outputs.gif_warning(expected.unwrap_or(0), false));
+    (config.targets, config.demand.color) = (targets, exports.draws());
+    let expected = source::expected(config.info(), config.span);
     let to_stdout = outputs.uses_stdout();
     // Rows on a terminal are progress enough.
     let separate = std::fs::metadata("/dev/stdout").is_ok_and(|out| out.is_file());
     let shown = args.quiet == 0 && (!to_stdout || separate);
     let mut progress = Progress::new(expected, shown, args.quiet < 2);
-    warnings.iter().for_each(|warning| progress.warn(warning));
-    progress.reach(span.first, Arc::clone(&info.skipped));
-    let pool = args.jobs.filter(|jobs| *jobs > 1).map(|jobs| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.into()).build();
-        pool.map(Arc::new).map_err(|error| Failure::failed(format!("--jobs {jobs}: {error}")))
-    });
-    let pool = pool.transpose()?;
-    let demand = Demand { color: exports.draws(), ..resolved.params.channels().into() };
+    config.warnings(&outputs, expected).iter().for_each(|warning| progress.warn(warning));
+    progress.reach(config.span.first, Arc::clone(&config.info().skipped));
     let started = Instant::now();
-    let quit = cancel.child();
-    let (first, frames): (_, Box<dyn Iterator<Item = Item>>) = match begun {
-        Some((first, frames)) => (Some(first), Box::new(frames)),
-        None if args.latest => {
-            // Rows that wait in a pipe are late. The system's 64 KB are seconds of them.
-            #[cfg(target_os = "linux")]
-            let _ = rustix::pipe::fcntl_setpipe_size(std::io::stdout(), WAITING_BYTES);
-            (None, Box::new(Latest::open(source.as_ref(), span, demand, &quit)?))
-        }
-        None => (None, Box::new(Prefetch::open(source.as_ref(), span, demand, &quit)?)),
-    };
-    let config = RunConfig {
-        args,
-        source: source.as_ref(),
-        path: path.to_string_lossy().into(),
-        span,
-        demand,
-        targets,
-        named: wanted.named,
-        last_given: wanted.last(),
-        tracker: &tracker,
-        parameters: resolved.params.document(&resolved.preset),
-        detections,
-        detection_params,
-        pool,
-        cancel: cancel.clone(),
-        quit,
-    };
-    let frames = Box::new(first.into_iter().chain(frames));
+    let frames = config.frames(begun)?;
     let ended = config.run(exports, frames, control, &mut progress);
     progress.finish();
     let summary = ended?;
@@ -238,8 +156,8 @@ fn follow(
     let unexpected = if expected.is_some() { 0 } else { summary.frames };
     outputs.gif_warning(unexpected, true).iter().for_each(|warning| progress.warn(warning));
     if args.quiet == 0 {
-        let has_truth = !wanted.named && info.true_box(span.first).is_some();
-        let mut text = run::text(info, &summary, started.elapsed(), has_truth);
+        let has_truth = !config.wanted.named && config.info().true_box(config.span.first).is_some();
+        let mut text = run::text(config.info(), &summary, started.elapsed(), has_truth);
         if outputs.is_empty() {
             text += "  see it: --overlay DIR draws the boxes on the frames; keep it: --json FILE\n";
         }
@@ -249,4 +167,117 @@ fn follow(
         }
     }
     Ok(())
+}
+
+impl TrackArgs {
+    /// Whether targets may begin while the frames are tracked.
+    pub fn comes_later(&self) -> bool {
+        self.commands.is_some() || self.detections.is_some()
+    }
+
+    /// The files that are read besides the source, with their flags.
+    fn inputs(&self) -> [(&str, Option<&Path>); 4] {
+        [
+            ("--init-file", self.targets.init_file.as_deref()),
+            ("--config", self.settings.config.as_deref()),
+            ("--commands", self.commands.as_deref().filter(|path| *path != Path::new("-"))),
+            ("--detections", self.detections.as_deref()),
+        ]
+    }
+
+    /// Refuses flags that do not fit the source, the targets or each other.
+    fn check(&self, info: &Info, span: Span, first: Option<usize>, delay: usize) -> Result<(), Failure> {
+        let is_late = self.both_sides || self.smooth && !self.latest || delay > 0;
+        let wrong = match () {
+            () if self.latest && !info.live => "--latest is for cameras, addresses and pipes: leave it out",
+            () if self.latest && first.is_some_and(|first| first != span.first) => {
+                "--latest needs a target in the first frame, or --commands"
+            }
+            () if is_late && self.output.shows_response() => {
+                "boxes that wait (--smooth, --both-sides, detections.delay) have no response: leave out --response and \
+                 --inset"
+            }
+            () if self.both_sides && info.live => {
+                "--both-sides is for files, whose frames can be read again: leave it out"
+            }
+            () => return Ok(()),
+        };
+        Err(Failure::usage(wrong))
+    }
+}
+
+impl<'a> RunConfig<'a> {
+    /// Opens the source, and reads all that is given for it. The targets are not chosen yet.
+    fn open(args: &'a TrackArgs, path: &Path, resolved: Resolved, cancel: &CancelToken) -> Result<Self, Failure> {
+        let options = OpenOptions {
+            target: args.target,
+            truth: args.truth.clone().map_or(Truth::Beside, Truth::File),
+            lenient: args.skip_bad_frames,
+            timeout: seconds(args.timeout)?,
+            ..args.read.options()
+        };
+        let needs_truth = args.targets.is_empty() && !args.pick && !args.comes_later();
+        let (source, warnings) = source::open(path, options, needs_truth, cancel)?;
+        let info = source.info();
+        let mut wanted = args.targets.read(info)?;
+        wanted.named |= args.comes_later();
+        let detections = args.detections.as_deref().map(|path| detections::read(path, info)).transpose()?;
+        let resolved = args.targets.settings(args.preset.as_deref(), &args.settings, &wanted)?.unwrap_or(resolved);
+        let tracker = Tracker::new(resolved.params.clone())?;
+        let span = source::span(source.as_ref(), args.range, wanted.first(), cancel)?;
+        args.check(info, span, wanted.first(), resolved.detections.delay)?;
+        Ok(Self {
+            args,
+            path: path.to_string_lossy().into(),
+            span,
+            demand: resolved.params.channels().into(),
+            targets: Vec::new(),
+            wanted,
+            tracker,
+            resolved,
+            detections,
+            warnings,
+            cancel: cancel.clone(),
+            quit: cancel.child(),
+            source,
+        })
+    }
+
+    /// The targets that are known before the first frame; `None` if a page asks for the box.
+    fn known(&self) -> Result<Option<Vec<TargetRecord>>, Failure> {
+        // A truth begins no target beside those of a detector.
+        let has_truth = self.args.detections.is_none() && self.info().true_box(self.span.first).is_some();
+        match (self.args.pick, self.args.comes_later() && self.wanted.is_empty() && !has_truth) {
+            (true, _) => Ok(None),
+            (_, true) => Ok(Some(Vec::new())),
+            _ => {
+                let advice = ", draw it with --pick, or use `kcf-track view`";
+                self.wanted.within(self.span, self.info(), advice).map(Some)
+            }
+        }
+    }
+
+    /// Warnings that are known before the first frame.
+    fn warnings(&self, outputs: &Outputs, expected: Option<usize>) -> Vec<String> {
+        let mut all = self.warnings.clone();
+        all.extend(source::warnings(self.info(), self.span, &self.wanted, &self.targets, self.args.range));
+        all.extend(outputs.id_warning(&self.targets));
+        all.extend(outputs.gif_warning(expected.unwrap_or(0), false));
+        all
+    }
+
+    /// The frames to track; `begun` are those of a page that has shown the first one.
+    fn frames(&self, begun: Option<(Item, Prefetch)>) -> Result<Stream, Failure> {
+        let (source, span, demand) = (self.source.as_ref(), self.span, self.demand);
+        Ok(match begun {
+            Some((first, frames)) => Box::new(std::iter::once(first).chain(frames)),
+            None if self.args.latest => {
+                // Rows that wait in a pipe are late. The system's 64 KB are seconds of them.
+                #[cfg(target_os = "linux")]
+                let _ = rustix::pipe::fcntl_setpipe_size(std::io::stdout(), WAITING_BYTES);
+                Box::new(Latest::open(source, span, demand, &self.quit)?)
+            }
+            None => Box::new(Prefetch::open(source, span, demand, &self.quit)?),
+        })
+    }
 }

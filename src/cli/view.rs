@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use clap::Args;
 
 use super::Failure;
-use super::failure::watch_signals;
+use super::failure::{print_warnings, scoped, watch_signals};
 use super::settings::{self, Resolved, SettingsArgs};
 use super::source::{self, RangeArgs, ReadArgs};
 use super::targets::TargetArgs;
@@ -20,7 +20,7 @@ use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::export::{Document, SourceRecord, is_video};
-use crate::media::{Demand, Item, OpenOptions, Prefetch, Sequence, Source, Span, Truth};
+use crate::media::{Demand, Item, OpenOptions, Prefetch, Sequence, Source, Span, Truth, file_name};
 use crate::run::Command;
 use crate::text::shown;
 use crate::tracker::check_start;
@@ -77,7 +77,7 @@ pub struct ViewArgs {
 /// Serves the page until a signal ends it. The exit code names the signal.
 pub fn run(args: &ViewArgs) -> Result<(), Failure> {
     if args.settings.print_config {
-        return settings::print(&args.settings.resolve(args.preset.as_deref())?, None);
+        return settings::print(&args.settings.resolve(args.preset.as_deref())?, false);
     }
     let given = args.source.as_ref().ok_or_else(|| Failure::usage("the source is missing"))?;
     let cancel = watch_signals();
@@ -90,13 +90,14 @@ pub fn run(args: &ViewArgs) -> Result<(), Failure> {
         let reason = "a folder of clips takes no --init and --init-file: draw on the page, and use --session DIR";
         return Err(Failure::usage(reason));
     }
-    let session_of = |clip: &Path| args.session.as_ref().map(|folder| folder.join(name_of(clip) + ".json"));
+    // `a.mp4` and `a.avi` have sessions of their own.
+    let session_of = |clip: &Path| args.session.as_ref().map(|folder| folder.join(file_name(clip) + ".json"));
     place.clips = clips.iter().map(|clip| (clip.clone(), overview(clip, session_of(clip).as_deref()))).collect();
     let mut at = 0;
     loop {
         let clip = &clips[at];
         if let Some(folder) = &args.session {
-            let wrong = |error| Failure::usage(format!("--session {}: clips need a folder: {error}", folder.display()));
+            let wrong = |error| Failure::of_file("--session", folder, format!("clips need a folder: {error}"));
             std::fs::create_dir_all(folder).map_err(wrong)?;
         }
         let session = session_of(clip);
@@ -174,15 +175,10 @@ struct Place {
     clips: Vec<(PathBuf, Overview)>,
 }
 
-/// The name of a clip, and of its session: `a.mp4` and `a.avi` have sessions of their own.
-fn name_of(clip: &Path) -> String {
-    clip.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
 /// Progress of a clip by its session; none of a session that cannot be read, which is reported once the clip is opened.
 fn overview(clip: &Path, session: Option<&Path>) -> Overview {
     let read = session.filter(|path| path.exists()).and_then(|path| Document::read(path).ok());
-    let name = name_of(clip);
+    let name = file_name(clip);
     read.map_or(Overview { name: name.clone(), ..Overview::default() }, |session| Overview::of(name, &session))
 }
 
@@ -204,18 +200,15 @@ fn setup(
 ) -> Result<Setup, Failure> {
     let mut resolved = args.settings.resolve(args.preset.as_deref())?;
     let options = OpenOptions { lenient: args.skip_bad_frames, ..args.read.options() };
-    // A wait that was cut short has the message of its place.
-    let interrupted = |failure| if cancel.is_cancelled() { Failure::Interrupted } else { failure };
-    let (source, mut warnings) = cancel.scope(|| source::open(given, options, false, cancel)).map_err(interrupted)?;
+    let (source, mut warnings) = source::open(given, options, false, cancel)?;
     let info = source.info();
     let span = source::span(source.as_ref(), args.range, None, cancel)?;
     let size = info.frame_size();
     let (width, height) = size.unwrap_or_default();
     let source_record = SourceRecord { width, height, ..SourceRecord::new(given.to_string_lossy().into(), info, span) };
     let session = session_path.filter(|path| path.exists());
-    let read = session.map(|path| cancel.scope(|| read_session(args, path, &source_record, &mut resolved)));
-    let session = read.transpose().map_err(interrupted)?;
-    let wanted = cancel.scope(|| args.targets.read(info)).map_err(interrupted)?;
+    let session = session.map(|path| read_session(args, path, &source_record, &mut resolved)).transpose()?;
+    let wanted = args.targets.read(info)?;
     resolved = args.targets.settings(args.preset.as_deref(), &args.settings, &wanted)?.unwrap_or(resolved);
     let initial = if wanted.is_empty() { Vec::new() } else { wanted.within(span, info, "")? };
     for (target, (_, bbox)) in initial.iter().flat_map(|target| target.boxes().map(move |given| (target, given))) {
@@ -227,9 +220,7 @@ fn setup(
         warnings.push(keep_former(path)?);
     }
     warnings.extend(source::warnings(info, span, &wanted, &initial, args.range));
-    for warning in warnings.iter().filter(|_| args.quiet == 0) {
-        let _ = writeln!(std::io::stderr(), "warning: {}", shown(warning));
-    }
+    print_warnings(warnings.iter().filter(|_| args.quiet == 0));
     let demand = Demand { color: true, ..resolved.params.channels().into() };
     let mut cache = FrameCache::new(Arc::clone(&source), span, demand, MAX_CACHE_BYTES);
     let mut document = Document::blank(source_record, resolved.params.document(&resolved.preset));
@@ -261,7 +252,7 @@ fn serve(
     place: &mut Place,
     cancel: &CancelToken,
 ) -> Result<Option<usize>, Failure> {
-    let setup = setup(args, given, session, place, cancel)?;
+    let setup = scoped(cancel, || setup(args, given, session, place, cancel))?;
     // The next clip is served at the same address.
     let is_next = place.address.is_some();
     let view = View::open(setup, &place.address.take().unwrap_or_else(|| args.address.clone()))?;
@@ -283,7 +274,7 @@ fn serve(
     }
     let next = view.next_clip();
     if next.is_some() {
-        let (work, done) = view.take_work(name_of(given));
+        let (work, done) = view.take_work(file_name(given));
         place.work.insert(given.into(), (work, session.and_then(written)));
         place.clips.iter_mut().filter(|(clip, _)| clip == given).for_each(|(_, known)| known.clone_from(&done));
     }
@@ -322,7 +313,7 @@ pub fn pick(
     let (name, position) = (info.name.clone(), first.position);
     let frame = first.frame.as_ref().map_err(|error| {
         let reason = format!("frame {position} could not be read: {error}");
-        Error::Sequence { path: name.clone().into(), reason }
+        Error::sequence(&name, reason)
     })?;
     let pictures = Ok((frame.clone(), first.color.clone()));
     let shown = Item { name: first.name.clone(), ..Item::numbered(position, None, pictures, 0.0) };

@@ -177,7 +177,8 @@ impl<'a> From<&Frame<'a>> for Frame<'a> {
 }
 
 /// The pixels of one frame, owned, without gaps between rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "SavedFrame", into = "SavedFrame")]
 pub struct FrameBuf {
     data: Vec<u8>,
     width: usize,
@@ -253,6 +254,35 @@ impl FrameBuf {
 impl<'a> From<&'a FrameBuf> for Frame<'a> {
     fn from(frame: &'a FrameBuf) -> Self {
         frame.as_frame()
+    }
+}
+
+impl From<Frame<'_>> for FrameBuf {
+    fn from(frame: Frame<'_>) -> Self {
+        let data = (0..frame.height).flat_map(|y| frame.row(y)).copied().collect();
+        Self { data, width: frame.width, height: frame.height, format: frame.format }
+    }
+}
+
+/// A frame as it is saved: its size is not trusted when it is read.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct SavedFrame {
+    size: (usize, usize),
+    format: PixelFormat,
+    data: Vec<u8>,
+}
+
+impl From<FrameBuf> for SavedFrame {
+    fn from(FrameBuf { data, width, height, format }: FrameBuf) -> Self {
+        Self { size: (width, height), format, data }
+    }
+}
+
+impl TryFrom<SavedFrame> for FrameBuf {
+    type Error = Error;
+
+    fn try_from(SavedFrame { size: (width, height), format, data }: SavedFrame) -> Result<Self> {
+        Self::new(data, width, height, format)
     }
 }
 

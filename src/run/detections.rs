@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use super::association::{Candidate, associate, enlarged};
 use super::session::{Follower, Outcome, Session, Target};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
@@ -124,7 +123,7 @@ pub struct Detected {
 }
 
 /// State of a session with detections.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Detector<F> {
     pub params: DetectionParams,
     /// A copy follows each new target.
@@ -189,9 +188,7 @@ impl<F: Follower> Session<F> {
         while detector.frames.len() >= kept {
             detector.frames.pop_front();
         }
-        let rows = (0..frame.height()).flat_map(|y| frame.row(y)).copied().collect();
-        let copy = FrameBuf::new(rows, frame.width(), frame.height(), frame.format());
-        detector.frames.extend(copy.map(|copy| (position, copy)));
+        detector.frames.push_back((position, FrameBuf::from(*frame)));
         for target in self.targets.values_mut() {
             let Some(estimate) = target.last else { continue };
             let life = target.life.get_or_insert_with(Life::given);
@@ -561,6 +558,67 @@ fn check(size: (usize, usize), detection: &Detection) -> Result<(), String> {
         return Err(format!("the score {} must be 0 to 1", detection.score));
     }
     check_start(size, detection.bbox).map_err(|error| error.to_string())
+}
+
+/// A target as it was in the frame of the detections.
+#[derive(Clone, Debug)]
+struct Candidate {
+    id: usize,
+    bbox: BBox,
+    state: State,
+    confirmed: bool,
+    class: Option<String>,
+    /// How many margins of [`DetectionParams::reach`] are around its box in the last round.
+    times: usize,
+}
+
+/// The target of each detection, as its place among `targets`.
+///
+/// As in ByteTrack (Zhang et al., ECCV 2022), detections with a high score choose among the targets first, those with a low
+/// one among the targets that are left. Boxes of targets that are lost or were missed may lie farther away: both are enlarged
+/// (Yang et al., WACV 2023). Targets that are not confirmed come last.
+fn associate(targets: &[Candidate], detections: &[Detection], params: &DetectionParams) -> Vec<Option<usize>> {
+    let mut found = vec![None; detections.len()];
+    let mut round =
+        |is_detection: &dyn Fn(&Detection) -> bool, is_target: &dyn Fn(&Candidate) -> bool, least: f64, reach: f64| {
+            let taken: Vec<usize> = found.iter().flatten().copied().collect();
+            let rows: Vec<usize> =
+                (0..targets.len()).filter(|at| !taken.contains(at) && is_target(&targets[*at])).collect();
+            let columns: Vec<usize> =
+                (0..detections.len()).filter(|at| found[*at].is_none() && is_detection(&detections[*at])).collect();
+            let gain = |row: usize, column: usize| {
+                let (target, detection) = (&targets[rows[row]], &detections[columns[column]]);
+                let alike = target.class.as_ref().zip(detection.class.as_ref()).is_none_or(|(a, b)| a == b);
+                let margin = reach * target.times as f64;
+                let overlap = enlarged(target.bbox, margin).overlap(&enlarged(detection.bbox, margin));
+                if alike && overlap >= least { overlap } else { 0.0 }
+            };
+            for (row, column) in assign(rows.len(), columns.len(), gain) {
+                found[columns[column]] = Some(rows[row]);
+            }
+        };
+    let is_high = |detection: &Detection| detection.score >= params.high;
+    let is_low = |detection: &Detection| (params.low..params.high).contains(&detection.score);
+    let is_followed = |target: &Candidate| target.confirmed && target.state != State::Lost;
+    round(&is_high, &is_followed, params.overlap, 0.0);
+    round(&is_low, &is_followed, params.overlap_low, 0.0);
+    round(&is_high, &|target| target.confirmed, params.overlap, params.reach);
+    round(&is_high, &|_| true, params.overlap_new, 0.0);
+    found
+}
+
+/// A box with a margin of this share of its sides.
+fn enlarged(bbox: BBox, share: f64) -> BBox {
+    let (dx, dy) = (bbox.w * share, bbox.h * share);
+    BBox::new(bbox.x - dx, bbox.y - dy, bbox.w + 2.0 * dx, bbox.h + 2.0 * dy)
+}
+
+/// Pairs of a row and a column with the largest sum of gains; those without a gain are left out.
+fn assign(rows: usize, columns: usize, gain: impl Fn(usize, usize) -> f64) -> Vec<(usize, usize)> {
+    let gains = (0..rows * columns).map(|at| gain(at / columns, at % columns)).collect();
+    let (found_rows, found_columns) = lsap::solve(rows, columns, &gains, true).unwrap_or_default();
+    let pairs = found_rows.into_iter().zip(found_columns);
+    pairs.filter(|&(row, column)| gains[row * columns + column] > 0.0).collect()
 }
 
 #[cfg(test)]

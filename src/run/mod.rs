@@ -25,13 +25,11 @@
 //! # }
 //! ```
 
-mod association;
 #[cfg(feature = "cli")]
 mod command;
 mod detections;
 #[cfg(feature = "cli")]
 mod offline;
-mod saved;
 mod session;
 
 #[cfg(feature = "cli")]

@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 #[cfg(feature = "parallel")]
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 
+use serde::{Deserialize, Serialize};
+
 use super::detections::{Detector, Life};
+use crate::archive::{opened, refused, sealed};
 use crate::bbox::BBox;
 #[cfg(feature = "parallel")]
 use crate::cancel::Scopes;
@@ -85,12 +88,13 @@ impl<F: Follower + ?Sized> Follower for Box<F> {
 /// ids from 1, which never return. They can be added, dropped and given a new box at any time; with
 /// [`Session::detect`] a detector begins, corrects and ends them. A clone continues independently. All frames have the
 /// size of the first one, until the last target is dropped.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Session<F> {
     /// Targets that have not ended, by id.
     pub(super) targets: BTreeMap<usize, Target<F>>,
     /// The lowest id that no target has had.
     pub(super) next: usize,
+    #[serde(skip)]
     pub(super) outcomes: Vec<Outcome>,
     /// Width and height of the first frame, while there are targets.
     pub(super) size: Option<(usize, usize)>,
@@ -98,6 +102,7 @@ pub struct Session<F> {
     pub(super) parallel: bool,
     pub(super) detector: Option<Box<Detector<F>>>,
     #[cfg(feature = "parallel")]
+    #[serde(skip)]
     pool: Option<Arc<rayon::ThreadPool>>,
 }
 
@@ -230,8 +235,8 @@ impl<F: Follower> Session<F> {
 
     /// Follows targets on these threads in place of those of the whole process.
     #[cfg(feature = "cli")]
-    pub(crate) fn use_pool(&mut self, pool: Option<Arc<rayon::ThreadPool>>) {
-        self.pool = pool;
+    pub(crate) fn use_pool(&mut self, pool: Arc<rayon::ThreadPool>) {
+        self.pool = Some(pool);
     }
 
     /// The follower of a target that has not ended.
@@ -314,11 +319,65 @@ impl<F: Follower> Session<F> {
     }
 }
 
+/// The name of a saved session.
+const SAVED: &str = "session";
+
+impl Session<Tracker> {
+    /// The session as bytes for [`Session::from_bytes`]: all targets, the ids that are used up, and the frames that are
+    /// kept for late detections. Outcomes of the last frame are not among them.
+    ///
+    /// # Errors
+    /// Those of [`Tracker::to_bytes`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let saved = self.with(Tracker::to_bytes)?;
+        let content = postcard::to_stdvec(&saved).map_err(|error| refused(SAVED, &error.to_string()))?;
+        Ok(sealed(SAVED, &content))
+    }
+
+    /// The session of [`Session::to_bytes`], which continues with equal results.
+    ///
+    /// # Errors
+    /// [`Error::Saved`] for bytes of something else, of another version, or that were cut or changed.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let saved: Result<Session<Vec<u8>>, _> = postcard::from_bytes(opened(SAVED, bytes)?);
+        let session =
+            saved.map_err(|error| refused(SAVED, &error.to_string()))?.with(|bytes| Tracker::from_bytes(bytes))?;
+        session.detector.iter().try_for_each(|detector| detector.params.check())?;
+        Ok(session)
+    }
+}
+
+impl<F> Session<F> {
+    /// The session with another form of its followers.
+    fn with<G>(&self, form: impl Fn(&F) -> Result<G>) -> Result<Session<G>> {
+        let target = |(&id, target): (&usize, &Target<F>)| {
+            let Target { follower, planned, last, ended, learned, life } = target;
+            let (planned, life) = (planned.clone(), life.clone());
+            Ok((id, Target { follower: form(follower)?, planned, last: *last, ended: *ended, learned: *learned, life }))
+        };
+        let detector = |detector: &Detector<F>| {
+            let Detector { params, tracker, frames, doubles, ended, has_begun } = detector;
+            let (params, frames, doubles) = (params.clone(), frames.clone(), doubles.clone());
+            let (tracker, ended, has_begun) = (form(tracker)?, ended.clone(), *has_begun);
+            Ok(Box::new(Detector { params, tracker, frames, doubles, ended, has_begun }))
+        };
+        Ok(Session {
+            targets: self.targets.iter().map(target).collect::<Result<_>>()?,
+            next: self.next,
+            size: self.size,
+            skip_bad_frames: self.skip_bad_frames,
+            parallel: self.parallel,
+            detector: self.detector.as_deref().map(detector).transpose()?,
+            ..Session::default()
+        })
+    }
+}
+
 /// The estimate of a follower, and how long it took.
 type Answer = (Result<Estimate>, Duration);
 
 /// A target from its first frame to its last.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Target<F> {
     pub follower: F,
     /// The boxes that it will be given, by position; `None` ends it.

@@ -339,3 +339,61 @@ fn a_thousand_births_and_deaths_leave_nothing_behind() {
     let detector = session.detector.as_ref().unwrap();
     assert!(detector.frames.len() <= 61 && detector.doubles.len() < 20 && session.targets.len() < 20);
 }
+
+mod association {
+    use super::super::*;
+
+    fn target(x: f64, state: State, confirmed: bool) -> Candidate {
+        let times = usize::from(state == State::Lost);
+        Candidate { id: 0, bbox: BBox::new(x, 0.0, 20.0, 20.0), state, confirmed, class: None, times }
+    }
+
+    fn detection(x: f64, score: f64) -> Detection {
+        Detection { bbox: BBox::new(x, 0.0, 20.0, 20.0), score, class: None }
+    }
+
+    fn found(targets: &[Candidate], detections: &[Detection]) -> Vec<Option<usize>> {
+        associate(targets, detections, &DetectionParams::default())
+    }
+
+    #[test]
+    fn the_sum_of_overlaps_is_largest_rather_than_the_first_one() {
+        // The nearest detection of both targets is the same one.
+        let targets = [target(0.0, State::Tracking, true), target(6.0, State::Tracking, true)];
+        assert_eq!(found(&targets, &[detection(5.0, 0.9), detection(-6.0, 0.9)]), [Some(1), Some(0)]);
+        let detections = [detection(4.0, 0.9), detection(14.0, 0.9), detection(99.0, 0.9)];
+        assert_eq!(found(&targets, &detections), [Some(0), Some(1), None]);
+    }
+
+    #[test]
+    fn scores_and_classes_and_states_have_their_rounds() {
+        let tracked = [target(0.0, State::Tracking, true)];
+        // A high score wins against a low one that lies better.
+        assert_eq!(found(&tracked, &[detection(0.0, 0.3), detection(5.0, 0.9)]), [None, Some(0)]);
+        assert_eq!(found(&tracked, &[detection(0.0, 0.3)]), [Some(0)]);
+        assert_eq!(found(&tracked, &[detection(0.0, 0.01)]), [None], "below all rounds");
+        assert_eq!(found(&tracked, &[detection(12.0, 0.3)]), [None], "a low score needs more overlap");
+        // A target that is lost, or not confirmed, comes after those that are followed.
+        for (state, confirmed) in [(State::Lost, true), (State::Tracking, false)] {
+            let both = [target(0.0, state, confirmed), target(3.0, State::Tracking, true)];
+            assert_eq!(found(&both, &[detection(0.0, 0.9)]), [Some(1)]);
+            assert_eq!(
+                found(&both[..1], &[detection(21.0, 0.9)])[0].is_some(),
+                confirmed,
+                "a lost one may be farther away"
+            );
+            assert_eq!(found(&both[..1], &[detection(8.0, 0.9)]), [Some(0)]);
+            assert_eq!(found(&both[..1], &[detection(0.0, 0.3)]), [None], "but not by a low score");
+        }
+        // The same holds for a target that detections have missed: its box may be on what covered it.
+        let missed = [Candidate { times: 1, ..target(0.0, State::Tracking, true) }];
+        assert_eq!(
+            (found(&missed, &[detection(21.0, 0.9)]), found(&tracked, &[detection(21.0, 0.9)])),
+            (vec![Some(0)], vec![None])
+        );
+        let class = |name: &str| Some(name.to_owned());
+        let car = [Candidate { class: class("car"), ..target(0.0, State::Tracking, true) }];
+        assert_eq!(found(&car, &[Detection { class: class("dog"), ..detection(0.0, 0.9) }]), [None]);
+        assert_eq!(found(&car, &[detection(0.0, 0.9)]), [Some(0)]);
+    }
+}
