@@ -111,6 +111,7 @@ pub struct Info {
 
 impl Info {
     /// Number of frames, exact or expected.
+    #[cfg(feature = "cli")]
     pub(crate) fn likely_length(&self) -> Option<usize> {
         self.length.or(self.expected_length)
     }
