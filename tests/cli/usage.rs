@@ -137,3 +137,10 @@ fn settings_reach_the_tracker() {
         assert_eq!(place.json("b.json")["parameters"], document["parameters"], "{line}");
     }
 }
+
+#[test]
+fn a_configuration_may_come_through_a_pipe() {
+    let printed = run("--print-config --set detections.birth=0.9".split(' ')).assert().success();
+    let printed = printed.get_output().stdout.clone();
+    run(["--print-config", "--config", "/dev/stdin"]).write_stdin(printed.clone()).assert().success().stdout(printed);
+}
