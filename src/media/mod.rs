@@ -9,6 +9,7 @@ mod images;
 mod open;
 mod order;
 pub mod otb;
+mod probe;
 mod sequence;
 mod source;
 mod video;
@@ -24,11 +25,11 @@ pub(crate) use open::is_pipe;
 #[cfg(feature = "cli")]
 pub(crate) use open::local;
 pub use open::{OpenOptions, Truth, open};
+#[cfg(feature = "cli")]
+pub(crate) use probe::without_user;
 pub use sequence::Sequence;
 pub(crate) use sequence::{IMAGE_FOLDERS, TRUTH_FILES, numbered_truths, plain_truths};
 #[cfg(feature = "cli")]
 pub(crate) use source::Latest;
 pub use source::{Demand, Info, Item, Prefetch, Source, Span, Stream, Wait};
-#[cfg(feature = "cli")]
-pub(crate) use video::without_user;
 pub use y4m::{RawFormat, Y4m};

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use super::images::{Decoded, MAX_PIXELS, check_size, demanded};
-use super::video::ratio;
+use super::probe::ratio;
 use super::{Demand, Info, Item, Source, Span, Stream};
 use crate::cancel::{CancelToken, lock};
 use crate::error::{Error, Result};
