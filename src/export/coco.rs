@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::labels::{By, Clip, Label, Picture, Wrong, number, text};
 use super::output::{Destination, Output};
 use super::record::{BOX_DIGITS, CONFIDENCE_DIGITS, rounded};
+use super::tracks::upright;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
 use crate::bbox::BBox;
 use crate::error::Result;
@@ -79,7 +80,7 @@ const WRITTEN_PIXELS: f64 = 0.02;
 pub(super) fn read(document: &Value) -> Wrong<Vec<Clip>> {
     let list = |name: &str| document[name].as_array().ok_or_else(|| format!("COCO without `{name}`"));
     let marked = document["info"]["description"].as_str().is_some_and(|text| text.starts_with("kcf-track"));
-    let empty = Clip { by: By::Picture, marked, base: marked.then_some(0), ..Clip::default() };
+    let empty = Clip { by: By::Picture, marked, ..Clip::default() };
     let (mut clips, mut places) = (Vec::<Clip>::new(), BTreeMap::<Option<u64>, usize>::new());
     for video in document["videos"].as_array().into_iter().flatten() {
         let names = video["name"].as_str().or(video["file_name"].as_str()).map(String::from);
@@ -97,10 +98,17 @@ pub(super) fn read(document: &Value) -> Wrong<Vec<Clip>> {
         // Pictures of several sizes belong to several clips.
         clip.size = if clip.pictures.is_empty() { size } else { clip.size.filter(|known| Some(*known) == size) };
         let name = image["file_name"].as_str().map(String::from);
-        if let Some(id) = number(&image["id"]) {
-            images.insert(id, (place, clip.pictures.len()));
+        let id = number(&image["id"]);
+        if let Some(id) = id
+            && images.insert(id, (place, clip.pictures.len())).is_some()
+        {
+            return Err(format!("two images have the id {id}"));
         }
-        clip.pictures.push(Picture { name, number: number(&image["frame_id"]).or(number(&image["frame_index"])) });
+        let known = number(&image["frame_id"]).or(number(&image["frame_index"]));
+        // Our images are numbered as their frames.
+        clip.base = clip.base.or(marked.then(|| usize::from(known.is_none())));
+        let own = id.and_then(|id| usize::try_from(id).ok()).filter(|_| marked);
+        clip.pictures.push(Picture { name, number: known.or(own), size });
     }
     let class = |class: &Value| Some((number::<u64>(&class["id"])?, text(&class["name"])?));
     let classes: BTreeMap<u64, Rc<str>> = list("categories")?.iter().filter_map(class).collect();
@@ -110,6 +118,8 @@ pub(super) fn read(document: &Value) -> Wrong<Vec<Clip>> {
         let id = ids.into_iter().find_map(number);
         let place = number(&annotation["image_id"]).and_then(|image: u64| images.get(&image).copied());
         let bbox: Option<BBox> = serde_json::from_value(annotation["bbox"].clone()).ok();
+        // CVAT's boxes are not turned yet.
+        let bbox = bbox.map(|bbox| extra["rotation"].as_f64().map_or(bbox, |turn| upright(bbox, turn)));
         let (Some(id), Some((clip, frame)), Some(bbox)) = (id, place, bbox) else {
             return Err(format!(
                 "annotation {}: it needs an image, a bbox and a track_id, which says what target it is",

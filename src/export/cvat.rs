@@ -148,11 +148,17 @@ const MAX_OF_ELEMENT: usize = 200;
 /// Maximum tasks of a project.
 const MAX_TASKS: usize = 1000;
 
+/// Maximum namespaces, each of which costs every element below it. CVAT has none.
+const MAX_NAMESPACES: usize = 10;
+
 /// Reads a clip for each task of "CVAT for video".
 pub(super) fn read(text: &str) -> Wrong<Vec<Clip>> {
     let counts = || text.split('<').map(|element| element.matches('=').count());
     if counts().sum::<usize>() > MAX_ATTRIBUTES || counts().any(|count| count > MAX_OF_ELEMENT) {
         return Err(format!("it has more than {MAX_ATTRIBUTES} attributes, or {MAX_OF_ELEMENT} of one element"));
+    }
+    if text.matches("xmlns").count() > MAX_NAMESPACES {
+        return Err(format!("it has more than {MAX_NAMESPACES} namespaces, and files of CVAT have none"));
     }
     let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options);
@@ -164,7 +170,7 @@ pub(super) fn read(text: &str) -> Wrong<Vec<Clip>> {
     }
     // In a file that CVAT has written, a person may have changed any keyframe.
     let by_cvat = all("dumped").next().is_some();
-    let tasks: Vec<_> = all("task").filter(|task| child(*task, "size").is_some()).collect();
+    let tasks: Vec<_> = all("task").chain(all("job")).filter(|task| child(*task, "size").is_some()).collect();
     if tasks.len() > MAX_TASKS {
         return Err(format!("it has more than {MAX_TASKS} tasks"));
     }
@@ -181,6 +187,7 @@ pub(super) fn read(text: &str) -> Wrong<Vec<Clip>> {
     };
     let places = tracks.iter().map(place).collect::<Result<Vec<_>, _>>()?;
     let group = |track: &Node<'_, '_>| track.attribute("group_id")?.parse().ok().filter(|&group| group > 0);
+    let offsets = offsets(&tasks);
     for (place, clip) in clips.iter_mut().enumerate() {
         let own: Vec<_> = tracks.iter().zip(&places).filter(|(_, of)| **of == place).map(|(track, _)| track).collect();
         for (track, id) in own.iter().zip(ids(&own.iter().map(|track| group(track)).collect::<Vec<_>>())) {
@@ -188,6 +195,9 @@ pub(super) fn read(text: &str) -> Wrong<Vec<Clip>> {
             let is_other = |node: Node<'_, '_>| node.is_element() && !node.has_tag_name("box");
             clip.polygons += usize::from(boxes.is_empty() && track.children().any(is_other));
             clip.boxes.extend(boxes);
+        }
+        if let Some((task, &offset)) = tasks.get(place).zip(offsets.get(place)).filter(|(_, offset)| **offset > 0) {
+            clip.wrong = count_from_task(&mut clip.boxes, *task, offset).err();
         }
         // Each of our tracks begins in a given box.
         let mut begun = BTreeMap::new();
@@ -205,11 +215,46 @@ fn size(node: Node<'_, '_>) -> Option<(usize, usize)> {
     Some((child(node, "width")?.parse().ok()?, child(node, "height")?.parse().ok()?))
 }
 
+/// Number of a task's first frame from 0, and of the frame behind its last one.
+fn range(task: Node<'_, '_>) -> (usize, usize) {
+    let number = |name| child(task, name).and_then(|text| text.parse::<usize>().ok());
+    let step = child(task, "frame_filter").and_then(|filter| filter.strip_prefix("step=")?.trim().parse().ok());
+    let start = number("start_frame").unwrap_or(0);
+    (start, start.saturating_add(number("size").unwrap_or(0).saturating_mul(step.unwrap_or(1))))
+}
+
+/// The frames that CVAT counts before each task of a project: those of the earlier tasks of its subset.
+fn offsets(tasks: &[Node<'_, '_>]) -> Vec<usize> {
+    let (mut subset, mut offset) = (None, 0_usize);
+    let mut offsets = Vec::new();
+    for &task in tasks {
+        let own = child(task, "subset");
+        offset = if own == subset { offset } else { 0 };
+        offsets.push(offset);
+        (subset, offset) = (own, offset.saturating_add(range(task).1));
+    }
+    offsets
+}
+
+/// Counts the frames of boxes from the beginning of their task on, if they are counted from that of the project.
+fn count_from_task(boxes: &mut [Label], task: Node<'_, '_>, offset: usize) -> Wrong<()> {
+    let (start, end) = range(task);
+    let fit = |offset: usize| boxes.iter().all(|label| (start + offset + 1..=end + offset).contains(&label.frame));
+    match (fit(offset), fit(0)) {
+        (true, false) => boxes.iter_mut().for_each(|label| label.frame -= offset),
+        (false, true) => {}
+        _ if boxes.is_empty() => {}
+        _ => return Err("its frames may count from the first of the project or of the task: export the task alone".into()),
+    }
+    Ok(())
+}
+
 /// The clip of a task.
 fn clip(task: Node<'_, '_>, by_cvat: bool) -> Clip {
     let number = |name| child(task, name).and_then(|text| text.parse::<usize>().ok());
-    // A task may be a part of its video; its frames keep their numbers.
-    let is_whole = number("start_frame").unwrap_or(0) == 0
+    // A task may be a part of its video, as a job is of its task; its frames keep their numbers.
+    let is_whole = task.has_tag_name("task")
+        && number("start_frame").unwrap_or(0) == 0
         && child(task, "frame_filter").is_none_or(str::is_empty)
         && (!by_cvat || number("stop_frame").is_none_or(|stop| Some(stop.saturating_add(1)) == number("size")));
     let original = task.children().find(|node| node.has_tag_name("original_size"));
@@ -217,6 +262,7 @@ fn clip(task: Node<'_, '_>, by_cvat: bool) -> Clip {
         names: ["source", "name"].iter().filter_map(|name| Some(child(task, name)?.to_owned())).collect(),
         size: original.and_then(size),
         frames: number("size").filter(|_| is_whole),
+        last: number("stop_frame").filter(|_| !is_whole).map(|stop| stop.saturating_add(1)),
         ..Clip::default()
     }
 }

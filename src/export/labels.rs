@@ -116,6 +116,7 @@ pub(super) enum By {
 pub(super) struct Picture {
     pub name: Option<String>,
     pub number: Option<usize>,
+    pub size: Option<Size>,
 }
 
 /// The labels of one clip, as a file has them.
@@ -126,6 +127,8 @@ pub(super) struct Clip {
     pub size: Option<Size>,
     /// Its number of frames.
     pub frames: Option<usize>,
+    /// The last frame that the labels know of.
+    pub last: Option<usize>,
     /// Frames per second, as they are counted here.
     pub rate: Option<f64>,
     pub by: By,
@@ -192,7 +195,7 @@ impl Labels {
                     Some(one) if values.len() == 1 && one.get("schema").is_some() => {
                         Self::of_document(Document::parse(values.remove(0))?, info)
                     }
-                    Some(one) if one.get("images").is_some() => of(coco::read(one)?),
+                    Some(one) if values.len() == 1 && one.get("images").is_some() => of(coco::read(one)?),
                     Some(one) if one.get("shapes").is_some() => Err(NO_IDS.into()),
                     Some(one) if values.len() == 1 && label_studio::is_of(one) => of(label_studio::read(one)?),
                     _ => of(vec![lines(values)?]),
@@ -229,7 +232,8 @@ impl Labels {
         if let Some(reason) = clip.wrong {
             return Err(reason);
         }
-        let size = size.or_else(|| purpose.info.filter(|_| clip.shares || clip.size.is_some())?.frame_size());
+        let says_size = clip.shares || clip.size.is_some() || clip.pictures.iter().any(|picture| picture.size.is_some());
+        let size = size.or_else(|| purpose.info.filter(|_| says_size)?.frame_size());
         if let Some(reason) = clip.size.zip(size).and_then(|(own, here)| other_size(own, here)) {
             return Err(reason);
         }
@@ -239,12 +243,17 @@ impl Labels {
             }
         }
         let mut boxes = std::mem::take(&mut clip.boxes);
-        clip.place(&mut boxes, &mut purpose)?;
+        clip.place(&mut boxes, size, &mut purpose)?;
         if clip.shares {
             let size = size.ok_or("its boxes are shares of the frame's size: give that size, width and height")?;
             boxes.iter_mut().for_each(|label| label.scale(size));
         }
         boxes.iter_mut().for_each(|label| label.given &= clip.marked);
+        let marked: BTreeSet<u32> = boxes.iter().filter(|label| label.given).map(|label| label.id).collect();
+        let tracked = boxes.iter().filter(|label| !label.given && marked.contains(&label.id)).count();
+        if tracked > 0 {
+            purpose.notes.push(format!("{tracked} boxes that were not given are left out"));
+        }
         let occluded = boxes.iter().filter(|label| label.occluded).map(|label| (label.id, label.frame)).collect();
         Ok(Self { targets: gather(boxes)?, document: None, notes: purpose.notes, size: clip.size, occluded })
     }
@@ -323,7 +332,7 @@ impl Clip {
     }
 
     /// Gives each box the position of its frame.
-    fn place(&self, boxes: &mut Vec<Label>, purpose: &mut Purpose<'_>) -> Wrong<()> {
+    fn place(&self, boxes: &mut Vec<Label>, size: Option<Size>, purpose: &mut Purpose<'_>) -> Wrong<()> {
         let ratio = if self.by == By::Time { self.ratio(purpose)? } else { 1.0 };
         if let Some((own, here)) = self.frames.zip(purpose.frames()) {
             let is_exact = purpose.info.is_some_and(|info| match self.by {
@@ -336,12 +345,19 @@ impl Clip {
                 return Err(format!("its clip has {own} frames, and the source has {here}"));
             }
         }
+        if let Some(own) = self.last.filter(|&own| own > purpose.last()) {
+            return Err(format!("its clip goes to frame {own}, and the source to {}", purpose.last()));
+        }
         match self.by {
             By::Position => {}
             By::Time => by_time(boxes, ratio),
             By::Picture => {
                 let frames = self.frames_of_pictures(purpose)?;
                 let (left, missing) = boxes.drain(..).partition::<Vec<_>, _>(|label| frames[label.frame].is_some());
+                let sizes = left.iter().filter_map(|label| self.pictures[label.frame].size.zip(size));
+                if let Some(reason) = sizes.into_iter().find_map(|(own, here)| other_size(own, here)) {
+                    return Err(reason);
+                }
                 let pictures: BTreeSet<usize> = missing.iter().map(|label| label.frame).collect();
                 if let Some(name) = pictures.first().and_then(|&first| self.pictures[first].name.as_deref()) {
                     let (boxes, count) = (missing.len(), pictures.len());

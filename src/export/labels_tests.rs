@@ -98,6 +98,109 @@ fn write(folder: &Path, targets: &[TargetRecord], frames: usize) {
     }
 }
 
+/// The targets of a text for 20 frames of the folder or video `car`.
+fn read(text: &str, is_video: bool, options: &LabelOptions) -> Wrong<Labels> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("labels");
+    std::fs::write(&path, text).unwrap();
+    let whole = info(20);
+    let images = if is_video { Vec::new() } else { whole.images };
+    Labels::read(&path, Some(&Info { images, ..whole }), None, options)
+}
+
+/// The first box of the first target, with its frame.
+fn first(labels: Wrong<Labels>) -> Option<(usize, BBox)> {
+    labels.ok()?.targets[0].boxes().next()
+}
+
+#[test]
+fn a_header_says_the_columns_or_is_refused() {
+    let size = LabelOptions::default();
+    let corners = LabelOptions { corners: true, ..LabelOptions::default() };
+    let own = (1, BBox::new(12.0, 14.0, 28.0, 20.0));
+    let mot = (1, BBox::new(11.0, 13.0, 28.0, 20.0));
+    for (header, numbers, options, expected) in [
+        ("id,frame,x,y,w,h", "12,14,28,20", &size, Some(own)),
+        ("# id, frame, left, top, width, height", "12,14,28,20", &size, Some(own)),
+        ("id,frame,x1,y1,x2,y2", "12,14,40,34", &size, Some(own)),
+        ("id,frame,xmin,ymin,xmax,ymax", "12,14,40,34", &corners, Some(own)),
+        ("frame;id;bb_left;bb_top;bb_width;bb_height;conf", "12;14;28;20;0.5", &size, Some(mot)),
+        ("# numbers by hand\n\"id\",\"frame\",\"x\",\"y\",\"w\",\"h\"", "12,14,28,20", &size, Some(own)),
+        ("id,frame,x,y,w,h", "12,14,40,34", &corners, None),
+        ("id,frame,cx,cy,w,h", "26,24,28,20", &size, None),
+        ("id,frame,x,y,h,w", "12,14,20,28", &size, None),
+        ("id,frame,x,y,x2,y2", "12,14,40,34", &size, None),
+        ("frame,id,class,x,y,w,h", "0,12,14,28,20", &size, None),
+        ("frame,id,x,y,w,h,class", "12,14,28,20,1", &size, None),
+        ("frame,id,x1,y1,x2,y2", "12,14,40,34", &corners, None),
+        ("# frame,id,x1,y1,x2,y2", "12,14,40,34", &size, None),
+    ] {
+        let first = first(read(&format!("{header}\n1,1,{numbers}\n"), false, options));
+        assert_eq!(first, expected, "{header}");
+    }
+    assert_eq!(first(read("1,1,12,14,40,34,-1,-1,-1,-1\n", false, &corners)), None, "corners are none of MOT");
+    assert_eq!(first(read("1,1,2,12,14,28,20\n2,1,2,12,14,28,20\n3,1,2,12,14,28,20\n", false, &size)), None);
+}
+
+/// CVAT counts the frames of a task on from those of the tasks of its subset before.
+#[test]
+fn frames_of_a_project_count_from_their_task_on() {
+    let first = |subset: &str, frames: &[usize]| {
+        let task = |id: usize, name: &str, size: usize, subset: &str| {
+            let whole = format!("<size>{size}</size><start_frame>0</start_frame><stop_frame>{}</stop_frame>", size - 1);
+            format!("<task><id>{id}</id><name>{name}</name><subset>{subset}</subset>{whole}</task>")
+        };
+        let box_at = |frame: &usize| {
+            format!("<box frame=\"{frame}\" outside=\"0\" keyframe=\"1\" xtl=\"1\" ytl=\"2\" xbr=\"9\" ybr=\"8\"/>")
+        };
+        let boxes: String = frames.iter().map(box_at).collect();
+        let tasks = task(1, "bus", 5, "train") + &task(2, "car", 20, subset);
+        let track = format!("<track id=\"0\" label=\"a\" task_id=\"2\">{boxes}</track>");
+        let meta = format!("<meta><project><tasks>{tasks}</tasks></project><dumped>now</dumped></meta>");
+        let text = format!("<annotations>{meta}{track}</annotations>");
+        first(read(&text, true, &LabelOptions::default())).map(|(frame, _)| frame)
+    };
+    assert_eq!(first("train", &[5, 24]), Some(1), "the last frame shows that they count from the project's first");
+    assert_eq!(first("train", &[2, 19]), Some(3), "a frame of another task");
+    assert_eq!(first("train", &[6, 9]), None, "both are possible");
+    assert_eq!(first("train", &[2, 24]), None, "neither is");
+    assert_eq!(first("test", &[6, 9]), Some(7), "the first of its subset");
+}
+
+#[test]
+fn a_part_of_a_longer_video_is_refused() {
+    for (tag, start, stop, fits) in [("task", 5, 24, false), ("task", 5, 19, true), ("job", 0, 499, false), ("job", 0, 9, true)] {
+        let part = format!("<size>10</size><start_frame>{start}</start_frame><stop_frame>{stop}</stop_frame>");
+        let boxed = r#"<box frame="6" outside="0" keyframe="1" xtl="1" ytl="2" xbr="9" ybr="8"/>"#;
+        let track = format!(r#"<track id="0" label="a">{boxed}</track>"#);
+        let text = format!("<annotations><meta><{tag}>{part}</{tag}><dumped>now</dumped></meta>{track}</annotations>");
+        assert_eq!(first(read(&text, true, &LabelOptions::default())).is_some(), fits, "{tag} {start} {stop}");
+    }
+}
+
+#[test]
+fn images_of_coco_are_frames_of_one_clip() {
+    let image = |id: usize, more: &str| format!(r#"{{"id": {id}, "file_name": "{id:04}.jpg"{more}}}"#);
+    let boxed = |more: &str| {
+        format!(r#"[{{"id": 1, "image_id": 3, "category_id": 1, "track_id": 7, "bbox": [10, 10, 20, 10]{more}}}]"#)
+    };
+    let document = |info: &str, images: &[String], annotations: &str| {
+        let images = images.join(",");
+        format!(r#"{{"info": {{"description": "{info}"}}, "images": [{images}], "annotations": {annotations}, "categories": []}}"#)
+    };
+    let read = |text: &str, is_video| first(read(text, is_video, &LabelOptions::default()));
+    let bbox = BBox::new(10.0, 10.0, 20.0, 10.0);
+    let plain = [image(1, ""), image(3, "")];
+    assert_eq!(read(&document("", &plain, &boxed("")), false), Some((3, bbox)));
+    assert_eq!(read(&document("kcf-track 1", &plain, &boxed("")), true), Some((3, bbox)), "ours, for the frames' video");
+    assert_eq!(read(&document("", &plain, &boxed("")), true), None, "the numbers may count from 0");
+    assert_eq!(read(&document("", &[image(3, ""), image(3, "")], &boxed("")), false), None, "two images of one id");
+    let other = [image(1, ""), image(3, r#", "width": 128, "height": 96"#)];
+    assert_eq!(read(&document("", &other, &boxed("")), false), None, "a picture of another size");
+    let turned = read(&document("", &plain, &boxed(r#", "attributes": {"rotation": 90.0}"#)), false);
+    assert!(turned.unwrap().1.overlap(&BBox::new(15.0, 5.0, 10.0, 20.0)) > 0.999, "turned about its centre");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 

@@ -155,31 +155,75 @@ pub(super) fn read(text: &str, frames: Option<usize>, options: &LabelOptions) ->
     }
     let all = (1..).zip(text.lines().map(str::trim));
     let mut lines: Vec<(usize, &str)> = all.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).collect();
-    let header = lines.first().filter(|(_, line)| line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"'));
-    let header = header.map(|(number, line)| (*number, header_of(line), line.to_string()));
+    let header = header(text, &lines)?;
+    if header.as_ref().is_some_and(|header| !header.is_comment) {
+        lines.remove(0);
+    }
+    let corners = header.as_ref().map_or(options.corners, |header| header.corners);
+    if options.corners && !corners {
+        return Err("its header says x,y,w,h, and --init-format says corners".into());
+    }
     let is_mot = match &header {
-        Some((number, names, line)) => {
-            lines.remove(0);
-            let is_or_ends = |place: usize, known: &str| names.get(place).is_none_or(|name| name == known);
-            let begins = |first: &str, second: &str| names.starts_with(&[first.into(), second.into()]);
-            let is_own = begins("id", "frame") && is_or_ends(6, "class") && is_or_ends(7, "name");
-            if !is_own && !begins("frame", "id") {
-                return Err(format!(
-                    "line {number}: the columns must be {COLUMNS}, or frame,id,x,y,w,h of MOT, not {line}"
-                ));
-            }
-            !is_own
-        }
+        Some(header) => header.is_mot,
         None => is_mot(&lines, frames, options)?,
     };
+    if is_mot && corners {
+        return Err("lines frame,id,… are those of MOT, x,y,w,h: for corners write id,frame,x1,y1,x2,y2".into());
+    }
     if lines.is_empty() {
         return Err("no target; a line is id,frame,x,y,w,h".into());
     }
-    if is_mot { mot(&lines, options).map(List::Mot) } else { given(&lines, options.corners).map(List::Given) }
+    if is_mot { mot(&lines, options).map(List::Mot) } else { given(&lines, corners).map(List::Given) }
 }
 
-fn header_of(line: &str) -> Vec<String> {
-    line.split([',', ';', '\t']).map(|name| name.trim().trim_matches('"').to_ascii_lowercase()).collect()
+/// The layout that a header says.
+struct Header {
+    /// Whether the line is a comment, as `numpy.savetxt` writes it.
+    is_comment: bool,
+    is_mot: bool,
+    corners: bool,
+}
+
+/// Names of the four numbers of a box by its size and by its corners, of which any ending counts (`bb_left`).
+const SIDES: [[&[&str]; 4]; 2] = [
+    [&["x", "left"], &["y", "top"], &["w", "width"], &["h", "height"]],
+    [&["x1", "xmin", "left"], &["y1", "ymin", "top"], &["x2", "xmax", "right"], &["y2", "ymax", "bottom"]],
+];
+
+/// The first line if it has words, or the last comment before the numbers that names a frame and an id.
+///
+/// # Errors
+/// Other columns than those of the two layouts.
+fn header(text: &str, lines: &[(usize, &str)]) -> Wrong<Option<Header>> {
+    let names = |line: &str| -> Vec<String> {
+        line.split([',', ';', '\t']).map(|name| name.trim().trim_matches('"').to_ascii_lowercase()).collect()
+    };
+    let ids = |names: &[String]| ["id", "frame"].iter().all(|id| names.iter().take(2).any(|name| name == id));
+    let is_header = |line: &&str| line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"');
+    let comment = || {
+        let before = (1..).zip(text.lines()).take_while(|(number, _)| lines.first().is_none_or(|line| *number < line.0));
+        let comments = before.filter_map(|(number, line)| Some((number, line.trim().strip_prefix('#')?)));
+        comments.filter(|(_, line)| ids(&names(line))).last()
+    };
+    let first = lines.first().copied().filter(|(_, line)| is_header(line));
+    let Some((number, line)) = first.or_else(comment) else { return Ok(None) };
+    let names = names(line);
+    let is = |place: usize, known: &[&str]| {
+        names.get(place).is_some_and(|name| known.iter().any(|known| name.rsplit('_').next() == Some(known)))
+    };
+    let optional = |place: usize, known: &[&str]| names.len() <= place || is(place, known);
+    let by = SIDES.iter().position(|sides| (2..).zip(sides).all(|(place, side)| is(place, side)));
+    let is_mot = is(0, &["frame"]);
+    let rest = match is_mot {
+        true => optional(6, &["conf", "confidence", "score", "mark"]),
+        false => optional(6, &["class"]) && optional(7, &["name"]),
+    };
+    match by {
+        Some(by) if ids(&names) && rest => Ok(Some(Header { is_comment: first.is_none(), is_mot, corners: by == 1 })),
+        _ => Err(format!(
+            "line {number}: the columns must be {COLUMNS}, or frame,id,x,y,w,h,confidence of MOT, not {line}"
+        )),
+    }
 }
 
 fn table(line: &str) -> Wrong<Vec<f64>> {
@@ -195,10 +239,12 @@ fn is_mot(lines: &[(usize, &str)], frames: Option<usize>, options: &LabelOptions
     match table(first) {
         Ok(first) if matches!(first.len(), 9 | 10) => return Ok(true),
         Err(reason) if reason.contains("decimal point") => return Err(format!("line 1: {reason}")),
-        _ if options.corners => return Ok(false),
         _ => {}
     }
-    let rows: Option<Vec<Vec<f64>>> = lines.iter().map(|(_, line)| table(line).ok()).collect();
+    let mut rows: Option<Vec<Vec<f64>>> = lines.iter().map(|(_, line)| table(line).ok()).collect();
+    for row in rows.iter_mut().flatten().filter(|_| options.corners) {
+        (row[4], row[5]) = (row[4] - row[2], row[5] - row[3]);
+    }
     let Some(rows) = rows.filter(|rows| rows.iter().all(|row| matches!(row.len(), 6..=8))) else { return Ok(false) };
     let (own, other) = (Order::new(&rows, 0, 1), Order::new(&rows, 1, 0));
     let ids: BTreeSet<u64> = rows.iter().map(|row| row[1] as u64).collect();
@@ -276,7 +322,7 @@ impl Order {
 /// A row of MOT that counts for each line.
 fn mot(lines: &[(usize, &str)], options: &LabelOptions) -> Wrong<Clip> {
     let (mut boxes, mut detected) = (Vec::with_capacity(lines.len()), 0);
-    let count = table(lines[0].1)?.len();
+    let count = table(lines[0].1).map_err(|reason| format!("line {}: {reason}", lines[0].0))?.len();
     let is_full = |count: usize| matches!(count, 9 | 10);
     for (number, line) in lines {
         let wrong = |reason| format!("line {number}: {reason}");
@@ -286,6 +332,9 @@ fn mot(lines: &[(usize, &str)], options: &LabelOptions) -> Wrong<Clip> {
                 "`{line}`: not frame,id,x,y,w,h as the others: {} numbers, not {count}",
                 row.len()
             )));
+        }
+        if !is_full(count) && row.get(6).is_some_and(|&score| score > 1.0) {
+            return Err(wrong(format!("`{line}`: {} is no confidence, which the seventh number is", row[6])));
         }
         if row[1] == -1.0 {
             detected += 1;

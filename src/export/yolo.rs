@@ -307,7 +307,8 @@ pub(super) fn read(folder: &Path) -> Wrong<Clip> {
             return Err(format!("{name}.txt: more than {MAX_OF_PICTURE} boxes or targets, the most that are read"));
         }
         let here: BTreeSet<u32> = known.iter().map(|(label, _)| label.id).collect();
-        clip.pictures.push(Picture { number: known.first().map(|(label, _)| label.frame), name: Some(name.clone()) });
+        let number = known.first().map(|(label, _)| label.frame);
+        clip.pictures.push(Picture { number, name: Some(name.clone()), size: None });
         let mut changed = Vec::new();
         for line in lines {
             let class = classes.get(&line.class).cloned();
