@@ -244,7 +244,11 @@ fn count_from_task(boxes: &mut [Label], task: Node<'_, '_>, offset: usize) -> Wr
         (true, false) => boxes.iter_mut().for_each(|label| label.frame -= offset),
         (false, true) => {}
         _ if boxes.is_empty() => {}
-        _ => return Err("its frames may count from the first of the project or of the task: export the task alone".into()),
+        _ => {
+            return Err(
+                "its frames may count from the first of the project or of the task: export the task alone".into()
+            );
+        }
     }
     Ok(())
 }

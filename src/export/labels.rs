@@ -232,7 +232,8 @@ impl Labels {
         if let Some(reason) = clip.wrong {
             return Err(reason);
         }
-        let says_size = clip.shares || clip.size.is_some() || clip.pictures.iter().any(|picture| picture.size.is_some());
+        let says_size =
+            clip.shares || clip.size.is_some() || clip.pictures.iter().any(|picture| picture.size.is_some());
         let size = size.or_else(|| purpose.info.filter(|_| says_size)?.frame_size());
         if let Some(reason) = clip.size.zip(size).and_then(|(own, here)| other_size(own, here)) {
             return Err(reason);

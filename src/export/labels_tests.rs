@@ -169,7 +169,9 @@ fn frames_of_a_project_count_from_their_task_on() {
 
 #[test]
 fn a_part_of_a_longer_video_is_refused() {
-    for (tag, start, stop, fits) in [("task", 5, 24, false), ("task", 5, 19, true), ("job", 0, 499, false), ("job", 0, 9, true)] {
+    for (tag, start, stop, fits) in
+        [("task", 5, 24, false), ("task", 5, 19, true), ("job", 0, 499, false), ("job", 0, 9, true)]
+    {
         let part = format!("<size>10</size><start_frame>{start}</start_frame><stop_frame>{stop}</stop_frame>");
         let boxed = r#"<box frame="6" outside="0" keyframe="1" xtl="1" ytl="2" xbr="9" ybr="8"/>"#;
         let track = format!(r#"<track id="0" label="a">{boxed}</track>"#);
@@ -186,13 +188,19 @@ fn images_of_coco_are_frames_of_one_clip() {
     };
     let document = |info: &str, images: &[String], annotations: &str| {
         let images = images.join(",");
-        format!(r#"{{"info": {{"description": "{info}"}}, "images": [{images}], "annotations": {annotations}, "categories": []}}"#)
+        format!(
+            r#"{{"info": {{"description": "{info}"}}, "images": [{images}], "annotations": {annotations}, "categories": []}}"#
+        )
     };
     let read = |text: &str, is_video| first(read(text, is_video, &LabelOptions::default()));
     let bbox = BBox::new(10.0, 10.0, 20.0, 10.0);
     let plain = [image(1, ""), image(3, "")];
     assert_eq!(read(&document("", &plain, &boxed("")), false), Some((3, bbox)));
-    assert_eq!(read(&document("kcf-track 1", &plain, &boxed("")), true), Some((3, bbox)), "ours, for the frames' video");
+    assert_eq!(
+        read(&document("kcf-track 1", &plain, &boxed("")), true),
+        Some((3, bbox)),
+        "ours, for the frames' video"
+    );
     assert_eq!(read(&document("", &plain, &boxed("")), true), None, "the numbers may count from 0");
     assert_eq!(read(&document("", &[image(3, ""), image(3, "")], &boxed("")), false), None, "two images of one id");
     let other = [image(1, ""), image(3, r#", "width": 128, "height": 96"#)];

@@ -201,7 +201,8 @@ fn header(text: &str, lines: &[(usize, &str)]) -> Wrong<Option<Header>> {
     let ids = |names: &[String]| ["id", "frame"].iter().all(|id| names.iter().take(2).any(|name| name == id));
     let is_header = |line: &&str| line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"');
     let comment = || {
-        let before = (1..).zip(text.lines()).take_while(|(number, _)| lines.first().is_none_or(|line| *number < line.0));
+        let before =
+            (1..).zip(text.lines()).take_while(|(number, _)| lines.first().is_none_or(|line| *number < line.0));
         let comments = before.filter_map(|(number, line)| Some((number, line.trim().strip_prefix('#')?)));
         comments.filter(|(_, line)| ids(&names(line))).last()
     };
