@@ -195,7 +195,10 @@ impl Labels {
                     Some(one) if values.len() == 1 && one.get("schema").is_some() => {
                         Self::of_document(Document::parse(values.remove(0))?, info)
                     }
-                    Some(one) if values.len() == 1 && one.get("images").is_some() => of(coco::read(one)?),
+                    Some(one) if one.get("images").is_some() => match values.len() {
+                        1 => of(coco::read(one)?),
+                        count => Err(format!("it has {count} documents: a file has one")),
+                    },
                     Some(one) if one.get("shapes").is_some() => Err(NO_IDS.into()),
                     Some(one) if values.len() == 1 && label_studio::is_of(one) => of(label_studio::read(one)?),
                     _ => of(vec![lines(values)?]),
