@@ -17,12 +17,10 @@ use std::ops::Range;
 use nalgebra::{Cholesky, DMatrix, DVector};
 
 use super::background_localizer::CELL;
-use super::localizer::Learned;
-use super::verifier::{Sample, Verifier, ViewFeatures};
+use super::params::IdentityMachineParams;
 use crate::archive::Archive;
 use crate::features::color::is_color;
 use crate::features::hog::LANES;
-use crate::frame::PixelFormat;
 use crate::simd::leveled;
 
 /// Levels of each colour in the histogram, and its bins.
@@ -60,6 +58,19 @@ const AROUND: [(f64, f64); 14] = [
 /// Distance from the target, in its sizes, from which a window counts as another.
 const MIN_DISTANCE: f64 = 0.5;
 
+/// The search area of a localizer, in features.
+#[derive(Clone, Copy)]
+pub(super) struct ViewFeatures<'a> {
+    /// Features without their window function, `[row][column][32]`; empty where nothing compares them.
+    pub map: &'a [f32],
+    /// Colour bins of the pixels.
+    pub bins: &'a [u16],
+    /// Whether the frame has colours.
+    pub in_color: bool,
+    /// Rows and columns of cells from the middle to the place that is compared.
+    pub shift: (f64, f64),
+}
+
 /// The samples of one class: a range of slots.
 #[derive(Clone, Debug)]
 struct Class {
@@ -91,6 +102,7 @@ impl Class {
 /// The machine of one target, and the memory that a frame needs.
 #[derive(Clone, Debug)]
 pub(super) struct Appearance {
+    pub params: IdentityMachineParams,
     /// Cells of a side of the view.
     cells: usize,
     /// Rows and columns of cells of the target.
@@ -112,12 +124,13 @@ pub(super) struct Appearance {
 
 impl Appearance {
     /// Creates the machine for a target of `size` (rows, columns) cells in a view of `cells` cells a side.
-    pub fn new(cells: usize, size: (f64, f64), color: bool) -> Self {
+    pub fn new(cells: usize, size: (f64, f64), color: bool, params: IdentityMachineParams) -> Self {
         let side = |length: f64| (length.round() as usize).clamp(3, cells / 2);
         let window = (side(size.0), side(size.1));
         let length = window.0 * window.1 * LANES + if color { BINS } else { 0 };
         let class = |first: usize, capacity: usize| Class { first, capacity, count: 0, anchored: 0 };
         Self {
+            params,
             cells,
             window,
             color,
@@ -133,15 +146,33 @@ impl Appearance {
         }
     }
 
-    /// The view of a sample; `None` of a gray frame, which cannot be compared with a target that was given in colour.
-    fn comparable<'a>(&self, sample: &Sample<'a>) -> Option<ViewFeatures<'a>> {
-        sample.view.filter(|_| !self.color || sample.frame.format() != PixelFormat::Gray8)
+    /// False of a gray frame, which cannot be compared with a target that was given in colour.
+    fn can_compare(&self, view: ViewFeatures<'_>) -> bool {
+        view.in_color || !self.color
     }
 
-    /// The decision of the window at the view's shift.
-    fn decision(&mut self, view: ViewFeatures<'_>) -> f64 {
+    /// The decision of the window at the view's shift: about 1 for the target as it was given, -1 for its surroundings.
+    pub fn score(&mut self, view: ViewFeatures<'_>) -> Option<f64> {
+        if !self.can_compare(view) {
+            return None;
+        }
         self.describe(view, view.shift);
-        self.classes.iter().flat_map(Class::slots).map(|slot| self.alpha[slot] * self.kernel(slot)).sum()
+        Some(self.classes.iter().flat_map(Class::slots).map(|slot| self.alpha[slot] * self.kernel(slot)).sum())
+    }
+
+    /// Learns the target if this is one of the first frames, or `certain` and this frame's turn.
+    pub fn learn(&mut self, view: ViewFeatures<'_>, certain: bool) {
+        if !self.can_compare(view) {
+            return;
+        }
+        self.frames += 1;
+        let anchor = self.frames <= ANCHOR_FRAMES;
+        let interval = if anchor { ANCHOR_INTERVAL } else { INTERVAL };
+        if self.frames == 1 || self.frames >= self.last_learned + interval && (certain || anchor) {
+            self.last_learned = self.frames;
+            self.add_view(view);
+            self.fit();
+        }
     }
 
     /// Adds the target at the view's shift to its samples, and windows around the target to those of its surroundings.
@@ -281,28 +312,6 @@ impl Appearance {
     }
 }
 
-impl Verifier for Appearance {
-    /// About 1 for the target as it was given, -1 for its surroundings.
-    fn score(&mut self, sample: &Sample<'_>) -> Option<f64> {
-        let view = self.comparable(sample)?;
-        Some(self.decision(view))
-    }
-
-    /// The target is learned if it is one of the first frames, or `certain` and this frame's turn.
-    fn learn(&mut self, sample: &Sample<'_>, certain: bool) -> Learned {
-        let Some(view) = self.comparable(sample) else { return Learned::Done };
-        self.frames += 1;
-        let anchor = self.frames <= ANCHOR_FRAMES;
-        let interval = if anchor { ANCHOR_INTERVAL } else { INTERVAL };
-        if self.frames == 1 || self.frames >= self.last_learned + interval && (certain || anchor) {
-            self.last_learned = self.frames;
-            self.add_view(view);
-            self.fit();
-        }
-        Learned::Done
-    }
-}
-
 /// Gradients of four cells, mixed; colour names are left out.
 #[inline(always)]
 fn mix(corners: [&[f32; LANES]; 4], shares: [f32; 4]) -> [f32; LANES] {
@@ -332,9 +341,6 @@ leveled! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bbox::BBox;
-    use crate::frame::Frame;
-    use crate::tracker::localizer::Pose;
 
     const CELLS: usize = 24;
 
@@ -355,17 +361,11 @@ mod tests {
     }
 
     fn features((features, bins): &(Vec<f32>, Vec<u16>)) -> ViewFeatures<'_> {
-        ViewFeatures { map: features, bins, shift: (0.0, 0.0) }
-    }
-
-    fn learn(appearance: &mut Appearance, view: ViewFeatures<'_>, certain: bool) {
-        let frame = Frame::rgb(&[0; 3], 1, 1).unwrap();
-        let pose = Pose::of(BBox::new(0.0, 0.0, 1.0, 1.0));
-        appearance.learn(&Sample { frame: &frame, pose, view: Some(view) }, certain);
+        ViewFeatures { map: features, bins, in_color: true, shift: (0.0, 0.0) }
     }
 
     fn machine(color: bool) -> Appearance {
-        Appearance::new(CELLS, (8.0, 8.0), color)
+        Appearance::new(CELLS, (8.0, 8.0), color, IdentityMachineParams::default())
     }
 
     #[test]
@@ -374,16 +374,16 @@ mod tests {
             let mut appearance = machine(color);
             let seen = view(1, 2, (0x7fff, 0));
             let seen = features(&seen);
-            learn(&mut appearance, seen, true);
-            let given = appearance.decision(seen);
+            appearance.learn(seen, true);
+            let given = appearance.score(seen).unwrap();
             assert!(given > 0.8, "{given}");
             for shift in [(8.0, 0.0), (0.0, -8.0), (6.0, 6.0)] {
-                let decision = appearance.decision(ViewFeatures { shift, ..seen });
+                let decision = appearance.score(ViewFeatures { shift, ..seen }).unwrap();
                 assert!(decision < -0.4, "{shift:?}: {decision}");
             }
             let seen = view(3, 2, (0x001f, 0));
             let seen = features(&seen);
-            assert!(appearance.decision(seen) < given - 0.5);
+            assert!(appearance.score(seen).unwrap() < given - 0.5);
         }
     }
 
@@ -394,8 +394,7 @@ mod tests {
         for seed in 0..12 {
             let seen = view(1 + seed / 4, 50 + seed, (0x7fff, seed as u16 * 900));
             let seen = features(&seen);
-            (0..ANCHOR_INTERVAL)
-                .for_each(|_| learn(&mut appearance, ViewFeatures { shift: (0.3, -0.2), ..seen }, true));
+            (0..ANCHOR_INTERVAL).for_each(|_| appearance.learn(ViewFeatures { shift: (0.3, -0.2), ..seen }, true));
         }
         let used: Vec<usize> = appearance.classes.iter().flat_map(Class::slots).collect();
         let targets = used.iter().filter(|&&i| i < TARGETS).count();
@@ -420,12 +419,12 @@ mod tests {
         let mut appearance = machine(false);
         let seen = view(1, 2, (0, 0));
         let seen = features(&seen);
-        learn(&mut appearance, seen, true);
+        appearance.learn(seen, true);
         let first = appearance.samples[..appearance.descriptor.len()].to_vec();
         for i in 0..3 * SAMPLES as u32 {
             let seen = view(1, i, (0, 0));
             let seen = features(&seen);
-            (0..INTERVAL).for_each(|_| learn(&mut appearance, seen, true));
+            (0..INTERVAL).for_each(|_| appearance.learn(seen, true));
         }
         assert_eq!(appearance.samples[..first.len()], first);
         assert_eq!(appearance.classes.iter().map(|class| class.count).sum::<usize>(), SAMPLES);
@@ -436,11 +435,11 @@ mod tests {
         let mut appearance = machine(false);
         let seen = view(1, 2, (0, 0));
         let seen = features(&seen);
-        (0..ANCHOR_FRAMES).for_each(|_| learn(&mut appearance, seen, false));
+        (0..ANCHOR_FRAMES).for_each(|_| appearance.learn(seen, false));
         let count = appearance.classes[0].count;
-        (0..5 * INTERVAL).for_each(|_| learn(&mut appearance, seen, false));
+        (0..5 * INTERVAL).for_each(|_| appearance.learn(seen, false));
         assert_eq!(appearance.classes[0].count, count);
-        (0..INTERVAL).for_each(|_| learn(&mut appearance, seen, true));
+        (0..INTERVAL).for_each(|_| appearance.learn(seen, true));
         assert!(appearance.classes[0].count > count);
     }
 }

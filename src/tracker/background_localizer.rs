@@ -16,14 +16,13 @@
 
 use ndarray::ArrayView2;
 
-use super::appearance::Appearance;
+use super::appearance::{Appearance, ViewFeatures};
 use super::calibration;
 use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update, check_box, uniform};
-use super::params::{BackgroundParams, IdentityMachineParams, IdentityParams, RotationParams, ScaleParams};
+use super::params::{BackgroundParams, IdentityParams, RotationParams, ScaleParams};
 use super::redetection::MAX_SCALE;
 use super::response::{Peak, between_cells};
 use super::scale_localizer::limits;
-use super::verifier::{Sample, Verifier, ViewFeatures};
 use super::{ResponseLayout, ResponseMap};
 use crate::archive::Archive;
 use crate::bbox::BBox;
@@ -88,8 +87,7 @@ pub(super) struct BackgroundLocalizer {
     answered: (Pose, f64),
     scale: Option<ScaleFilter>,
     rotation: Option<RotationFilter>,
-    /// The appearance and its settings.
-    appearance: Option<(Appearance, IdentityMachineParams)>,
+    appearance: Option<Appearance>,
     /// The models of the last certain frame.
     saved: Option<Box<Saved>>,
     frames: usize,
@@ -144,7 +142,7 @@ impl BackgroundLocalizer {
         let first = Pose::of(bbox);
         let taper = half_sample_hann(cells);
         let appearance = match params.identity {
-            IdentityParams::Krr(params) => Some((Appearance::new(cells, in_cells, in_color), params)),
+            IdentityParams::Krr(params) => Some(Appearance::new(cells, in_cells, in_color, params)),
             IdentityParams::None => None,
         };
         let scale = match params.scale {
@@ -208,12 +206,12 @@ impl BackgroundLocalizer {
     }
 
     /// The result for the place at `shift` of the view, compared with the given target.
-    fn concluded(&mut self, frame: &Frame<'_>, pose: Pose, mut evidence: Evidence, shift: (f64, f64)) -> Located {
-        let view = Some(self.view.features(shift));
-        let score = self.appearance.as_mut().and_then(|(verifier, _)| verifier.score(&Sample { frame, pose, view }));
+    fn concluded(&mut self, pose: Pose, mut evidence: Evidence, shift: (f64, f64)) -> Located {
+        let view = self.view.features(shift);
+        let score = self.appearance.as_mut().and_then(|appearance| appearance.score(view));
         evidence.identity = score.map(|score| score as f32);
         let (by_response, probability) = calibration::BACKGROUND.probabilities(&evidence);
-        let params = self.appearance.as_ref().map(|(_, params)| params);
+        let params = self.appearance.as_ref().map(|appearance| appearance.params);
         let likeness = match params.zip(evidence.identity.map(f64::from)) {
             None => Likeness::Unknown,
             Some((params, score)) if score < params.deny_below => Likeness::Denied,
@@ -224,10 +222,10 @@ impl BackgroundLocalizer {
     }
 
     /// The best place in the view; `None` where the response is not finite.
-    fn answer(&mut self, frame: &Frame<'_>, place: Place) -> Option<Answer> {
+    fn answer(&mut self, place: Place) -> Option<Answer> {
         self.filter.respond();
         let n = self.cells;
-        let model = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8);
+        let model = self.color.as_mut().filter(|_| self.view.in_color);
         let colors = model.map(|model| model.respond(&self.view));
         let share = self.params.color_weight as f32;
         let answers = self.filter.response();
@@ -274,7 +272,7 @@ impl BackgroundLocalizer {
     fn best_in_view(&mut self, frame: &Frame<'_>, pose: Pose, place: Place) -> Option<Answer> {
         self.at_rest = false;
         let seen = self.take(frame, pose);
-        self.answer(frame, place).filter(|_| seen)
+        self.answer(place).filter(|_| seen)
     }
 
     /// The result for a frame without texture at `at`.
@@ -313,11 +311,10 @@ impl BackgroundLocalizer {
             self.filter.learn();
             (self.view.point((0.0, 0.0)), 1.0)
         };
-        if let Some(((verifier, _), certain)) = self.appearance.as_mut().zip(certain) {
-            let view = Some(self.view.features(self.view.shift_at(center)));
-            verifier.learn(&Sample { frame, pose, view }, certain);
+        if let Some((appearance, certain)) = self.appearance.as_mut().zip(certain) {
+            appearance.learn(self.view.features(self.view.shift_at(center)), certain);
         }
-        if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
+        if let Some(color) = self.color.as_mut().filter(|_| self.view.in_color) {
             color.learn(&self.view, center, zoom);
         }
         // Where only every n-th frame is learned, the rate is n times higher. Rest does not raise the rate.
@@ -393,12 +390,12 @@ impl Localizer for BackgroundLocalizer {
             Extent::Pose | Extent::Lost => self.refine_pose(frame, at, best),
             Extent::Place => (at.at(self.view.in_frame(best.shift)), best),
         };
-        self.concluded(frame, pose, best.evidence, best.shift)
+        self.concluded(pose, best.evidence, best.shift)
     }
 
     fn score_at(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
         let Some(best) = self.best_in_view(frame, at, Place::Middle) else { return self.nothing(at) };
-        self.concluded(frame, at, best.evidence, (0.0, 0.0))
+        self.concluded(at, best.evidence, (0.0, 0.0))
     }
 
     fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned {
@@ -407,7 +404,8 @@ impl Localizer for BackgroundLocalizer {
         // A denied place may be the background, or a target that has turned. The filter is held more strongly there, and
         // the appearance learns nothing: it would come to accept what covers the target.
         let is_denied = located.likeness == Likeness::Denied;
-        let denied_hold = self.appearance.as_ref().filter(|_| is_denied).map_or(1.0, |(_, params)| params.denied_hold);
+        let denied_hold =
+            self.appearance.as_ref().filter(|_| is_denied).map_or(1.0, |appearance| appearance.params.denied_hold);
         let hold = match update {
             Update::Usual => Some(denied_hold).filter(|&hold| due && hold > 0.0),
             // The filter has no rate: it is held less or more near the one before.
@@ -465,7 +463,7 @@ impl Localizer for BackgroundLocalizer {
         if let Some(rotation) = &mut self.rotation {
             rotation.transfer(archive);
         }
-        if let Some((appearance, _)) = &mut self.appearance {
+        if let Some(appearance) = &mut self.appearance {
             appearance.transfer(archive);
         }
         if let Some(saved) = &mut self.saved {
@@ -524,6 +522,8 @@ struct View {
     bins: Vec<u16>,
     /// The features that the appearance compares; empty without one.
     map: Vec<f32>,
+    /// Whether the frame has colours.
+    in_color: bool,
     pose: Pose,
     cells: usize,
     /// Pixels of the frame per pixel of the view, at scale 1.
@@ -536,18 +536,18 @@ impl View {
         let pixels = (cells * CELL).pow(2);
         let (rgb, gray, bins) = (vec![0; 4 * pixels], vec![0; pixels], vec![0; pixels]);
         let map = vec![0.0; if is_compared { cells * cells * LANES } else { 0 }];
-        Self { rgb, gray, bins, map, pose, cells, step }
+        Self { rgb, gray, bins, map, in_color: false, pose, cells, step }
     }
 
     fn cut(&mut self, frame: &Frame<'_>, pose: Pose, resampler: &mut Resampler) {
         let region = Region::new(pose.center, self.step * pose.scale).turned(pose.angle);
         resampler.cut(frame, region, &mut self.rgb);
         gray_and_bins(&self.rgb, &mut self.gray, &mut self.bins);
-        self.pose = pose;
+        (self.pose, self.in_color) = (pose, frame.format() != PixelFormat::Gray8);
     }
 
     fn features(&self, shift: (f64, f64)) -> ViewFeatures<'_> {
-        ViewFeatures { map: &self.map, bins: &self.bins, shift }
+        ViewFeatures { map: &self.map, bins: &self.bins, in_color: self.in_color, shift }
     }
 
     /// Pixels of a side.

@@ -7,6 +7,7 @@ use super::correction::Correction;
 use super::filter_localizer::FilterLocalizer;
 #[cfg(feature = "neural")]
 use super::fused_localizer::FusedLocalizer;
+use super::guard::Guard;
 use super::lifecycle::{Decision, Lifecycle, Observation, Place, Rules, Signals};
 use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update};
 use super::params::SearchParams;
@@ -15,7 +16,6 @@ use super::scale_localizer::ScaleLocalizer;
 use super::scene_cut::SceneCut;
 #[cfg(feature = "neural")]
 use super::siamese_localizer::SiameseLocalizer;
-use super::verifier::Guard;
 use super::window_localizer::WindowLocalizer;
 use super::{Params, ResponseMap, State};
 use crate::archive::Archive;
@@ -246,7 +246,7 @@ impl Engine {
         let mut guard = params.guard.as_ref().map(|guard| Guard::new(guard, frame, bbox)).transpose()?;
         let mut evidence = localizer.score_at(frame, pose).evidence;
         if let Some(guard) = &mut guard {
-            evidence.decision = guard.first_decision(frame, pose);
+            evidence.decision = guard.score(frame, pose).map(|score| score as f32);
         }
         let max_doubts = params.guard.as_ref().map_or(usize::MAX, |guard| guard.lost_after);
         let away = |criteria| Away { scene: SceneCut::new(frame), redetection: Redetection::new(criteria) };
@@ -346,15 +346,13 @@ impl Engine {
     /// Asks the guard, which may put the box elsewhere and have the localizer learn there.
     fn ask_guard(&mut self, frame: &Frame<'_>, located: &mut Located) {
         let Some(guard) = &mut self.guard else { return };
-        let (verdict, blend) = (guard.watch(frame, self.pose), Update::Blend(guard.relearn_rate()));
-        let doubts = guard.doubts();
-        let mut learned = verdict.learned;
+        let verdict = guard.watch(frame, self.pose);
+        let (doubts, blend) = (guard.doubts, Update::Blend(guard.params.relearn_rate));
+        let (mut learned, kept) = (verdict.learned, located.evidence.refit_kept);
         if let Some(found) = verdict.found {
-            let kept = located.evidence.refit_kept;
             // The localizer scores the guard's place. A low score there means that its model has drifted.
             *located = self.localizer.score_at(frame, found);
             located.evidence.confidence = located.probability.map(|probability| probability as f32);
-            located.evidence.refit_kept = kept;
             (self.pose, self.guess) = (located.pose, None);
             self.localizer.restart(self.pose);
             if located.seen {
@@ -362,7 +360,7 @@ impl Engine {
             }
         }
         located.evidence.decision = verdict.decision;
-        located.evidence.refit_kept |= learned == Learned::KeptModel;
+        located.evidence.refit_kept = kept || learned == Learned::KeptModel;
         let moved = verdict.found.is_some() && located.seen;
         self.lifecycle.step(&Observation::Guarded { doubts, moved });
     }

@@ -1,9 +1,7 @@
-//! Verifiers tell whether a place looks like the given target: the [appearance](super::appearance) of the search area,
-//! the features of a network, and a guard.
+//! A guard: a kernel machine over real windows that judges the box and can move the target.
 //!
-//! A guard is a verifier that can move the target: a kernel machine over real windows. A localizer adapts to whatever it is
-//! on, the guard learns only above its gate. When it no longer recognises the target where the box is, but does elsewhere,
-//! the box is put there.
+//! A localizer adapts to whatever it is on, the guard learns only above its gate. When it no longer recognises the target
+//! where the box is, but does elsewhere, the box is put there.
 
 use super::localizer::{Learned, Pose};
 use super::params::GuardParams;
@@ -13,43 +11,13 @@ use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
 
-/// The view that is compared: a place of a frame.
-#[derive(Clone, Copy)]
-pub(super) struct Sample<'a> {
-    pub frame: &'a Frame<'a>,
-    pub pose: Pose,
-    /// The area that a localizer has cut around the place.
-    pub view: Option<ViewFeatures<'a>>,
-}
-
-/// The search area of a localizer, in features.
-#[derive(Clone, Copy)]
-pub(super) struct ViewFeatures<'a> {
-    /// Features without their window function, `[row][column][32]`; empty where nothing compares them.
-    pub map: &'a [f32],
-    /// Colour bins of the pixels.
-    pub bins: &'a [u16],
-    /// Rows and columns of cells from the middle to the place.
-    pub shift: (f64, f64),
-}
-
-/// Says whether a place looks like the given target.
-pub(super) trait Verifier {
-    /// Appearance score: about 1 for the target as it was given, lower for anything else; `None` where the place cannot
-    /// be judged.
-    fn score(&mut self, sample: &Sample<'_>) -> Option<f64>;
-
-    /// Offers the target at a place, which is `certain` or not.
-    fn learn(&mut self, sample: &Sample<'_>, certain: bool) -> Learned;
-}
-
 /// A verifier that can move the target.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
-    params: GuardParams,
+    pub params: GuardParams,
     detector: WindowLocalizer,
     /// Doubtful frames in a row.
-    doubts: usize,
+    pub doubts: usize,
     /// The target's size when it was recognised last: a localizer that has lost it follows the size of something else.
     scale: f64,
     scan: TileScan,
@@ -79,13 +47,12 @@ impl Guard {
     /// Judges the target's place `here`. In doubt it looks around; after `lost-after` doubtful frames,
     /// everywhere.
     pub fn watch(&mut self, frame: &Frame<'_>, here: Pose) -> Verdict {
-        let sample = Sample { frame, pose: here, view: None };
-        let seen = self.score(&sample);
-        let score = seen.unwrap_or(f64::NEG_INFINITY);
+        let seen = self.score(frame, here);
         let decision = seen.map(|score| score as f32);
-        if score >= self.params.uncertain_below {
+        if let Some(score) = seen.filter(|&score| score >= self.params.uncertain_below) {
             (self.doubts, self.scale) = (0, here.scale);
-            return Verdict { decision, found: None, learned: self.learn(&sample, true) };
+            let learned = self.detector.learn_above_gate(frame, here, score);
+            return Verdict { decision, found: None, learned };
         }
         self.doubts += 1;
         let found = self.propose(frame, here, seen);
@@ -108,31 +75,22 @@ impl Guard {
             return Some((near.score, there.at(near.center)));
         }
         let accept_above = (self.params.accept_above + self.params.far_margin).max(elsewhere);
-        let found =
-            (self.doubts >= self.params.lost_after).then(|| self.search_tiles(frame, there, accept_above))??;
-        Some((found.0, there.at(found.1)))
+        if self.doubts < self.params.lost_after {
+            return None;
+        }
+        self.search_tiles(frame, there, accept_above)
     }
 
-    /// The decision at `here`. Nothing is learned.
-    pub fn first_decision(&mut self, frame: &Frame<'_>, here: Pose) -> Option<f32> {
-        self.score(&Sample { frame, pose: here, view: None }).map(|score| score as f32)
+    /// The score at `here`; `None` where there is nothing to see. Nothing is learned.
+    pub fn score(&mut self, frame: &Frame<'_>, here: Pose) -> Option<f64> {
+        self.detector.scan(frame, here).then(|| self.detector.score_at_middle())
     }
 
-    /// Doubtful frames in a row.
-    pub fn doubts(&self) -> usize {
-        self.doubts
-    }
-
-    /// Weight of the new sample when the box is put to another place.
-    pub fn relearn_rate(&self) -> f64 {
-        self.params.relearn_rate
-    }
-
-    /// Score and centre of the best window of the next search areas, if it is accepted.
-    fn search_tiles(&mut self, frame: &Frame<'_>, here: Pose, accept_above: f64) -> Option<(f64, (f64, f64))> {
+    /// Score and place of the best window of the next search areas, if it is accepted.
+    fn search_tiles(&mut self, frame: &Frame<'_>, here: Pose, accept_above: f64) -> Option<(f64, Pose)> {
         let reach = self.detector.reach();
         let size = frame.size();
-        let mut best: Option<(f64, (f64, f64))> = None;
+        let mut best: Option<(f64, Pose)> = None;
         // Areas whose windows meet: every place of the frame is the centre of one.
         let step = (2.0 * reach.0, 2.0 * reach.1);
         for _ in 0..self.params.tiles.min(TileScan::tiles(size, step)) {
@@ -142,20 +100,10 @@ impl Guard {
             }
             let found = self.detector.best(false);
             if found.score > accept_above && best.is_none_or(|(score, _)| found.score > score) {
-                best = Some((found.score, found.center));
+                best = Some((found.score, here.at(found.center)));
             }
         }
         best
-    }
-}
-
-impl Verifier for Guard {
-    fn score(&mut self, sample: &Sample<'_>) -> Option<f64> {
-        self.detector.scan(sample.frame, sample.pose).then(|| self.detector.score_at_middle())
-    }
-
-    fn learn(&mut self, sample: &Sample<'_>, _: bool) -> Learned {
-        self.detector.learn_above_gate(sample.frame, sample.pose, self.detector.score_at_middle())
     }
 }
 
@@ -375,18 +323,16 @@ mod tests {
         let verdict = guard.watch(&black, here());
         assert_eq!((verdict.decision, verdict.found, verdict.learned), (None, None, Learned::Done));
         assert_eq!(guard.doubts, 1);
-        assert_eq!(guard.first_decision(&black, here()), None);
+        assert_eq!(guard.score(&black, here()), None);
     }
 
-    /// The first decision is of the place that was asked for, and teaches nothing.
     #[test]
-    fn the_first_decision_is_that_of_the_first_frame() {
+    fn a_score_is_of_the_place_that_was_asked_for_and_teaches_nothing() {
         let first = picture(START);
         let mut guard = doubting(|p| p.windows.gate = -100.0);
-        let decision = guard.first_decision(&first.frame(), here());
-        assert_eq!(decision, Some(scores(&first).0 as f32));
-        assert_eq!(guard.first_decision(&first.frame(), here()), decision);
-        assert!((guard.relearn_rate() - GuardParams::of(MachineKind::Klda).relearn_rate).abs() < f64::EPSILON);
+        let score = guard.score(&first.frame(), here());
+        assert_eq!(score, Some(scores(&first).0));
+        assert_eq!(guard.score(&first.frame(), here()), score);
     }
 
     /// A search that has lost the target follows the size of something else.
