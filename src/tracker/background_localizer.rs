@@ -14,14 +14,12 @@
 //! All models learn at the place found. Where the target has hardly moved, the filter learns from the spectrum of the
 //! detection.
 
-use ndarray::ArrayView2;
-
 use super::appearance::{Appearance, ViewFeatures};
 use super::calibration;
 use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update, check_box, uniform};
 use super::params::{BackgroundParams, IdentityParams, RotationParams, ScaleParams};
 use super::redetection::MAX_SCALE;
-use super::response::{Peak, between_cells};
+use super::response::{evidence_at, highest_from_middle};
 use super::scale_localizer::limits;
 use super::{ResponseLayout, ResponseMap};
 use crate::archive::Archive;
@@ -241,31 +239,17 @@ impl BackgroundLocalizer {
             }
         }
         self.answered = (self.view.pose, self.view.cell_step());
-        // In a flat response the target has not moved.
-        let middle = n / 2 * n + n / 2;
-        let (mut best, mut highest) = (middle, self.merged[middle]);
-        if place == Place::Anywhere {
-            for (i, &merged) in self.merged.iter().enumerate() {
-                if merged > highest {
-                    (best, highest) = (i, merged);
-                }
-            }
-        }
-        let (row, col) = (best / n, best % n);
-        let (dr, dc) = match place {
-            Place::Anywhere => {
-                let value = |r: usize, c: usize| f64::from(self.merged[r * n + c]);
-                between_cells(value, (n, n), (row, col), ResponseLayout::Wrapped)
-            }
-            Place::Middle => (0.0, 0.0),
+        let ((row, col), (dr, dc)) = match place {
+            Place::Anywhere => highest_from_middle(|i| self.merged[i], (n, n), ResponseLayout::Wrapped),
+            Place::Middle => ((n / 2, n / 2), (0.0, 0.0)),
         };
-        let Peak { value, psr, apce, .. } =
-            Peak::at(answers, (n, n), (wrapped(row), wrapped(col)), PEAK_RADIUS, ResponseLayout::Wrapped);
         let shift = (row as f64 - (n / 2) as f64 + dr, col as f64 - (n / 2) as f64 + dc);
-        let long_term = Some(self.filter.slow_score_at(shift) as f32);
-        let color = colors.map(|colors| colors[best]);
-        let evidence = Evidence { peak: value, psr, apce, long_term, color, ..Evidence::default() };
-        value.is_finite().then_some(Answer { shift, merged: f64::from(highest), evidence })
+        let peak = (wrapped(row), wrapped(col));
+        let mut evidence = evidence_at(answers, (n, n), peak, PEAK_RADIUS, ResponseLayout::Wrapped);
+        evidence.long_term = Some(self.filter.slow_score_at(shift) as f32);
+        evidence.color = colors.map(|colors| colors[row * n + col]);
+        let merged = f64::from(self.merged[row * n + col]);
+        evidence.peak.is_finite().then_some(Answer { shift, merged, evidence })
     }
 
     /// The best place in a view at `pose`; `None` where there is nothing to see.
@@ -443,13 +427,9 @@ impl Localizer for BackgroundLocalizer {
 
     fn response(&self) -> ResponseMap<'_> {
         let (pose, step) = self.answered;
-        ResponseMap {
-            values: ArrayView2::from_shape((self.cells, self.cells), &self.merged).expect("a square of cells"),
-            layout: ResponseLayout::Centered,
-            center: pose.center,
-            step: (step, step),
-            angle: pose.angle,
-        }
+        let size = (self.cells, self.cells);
+        let upright = ResponseMap::new(&self.merged, size, ResponseLayout::Centered, pose.center, step);
+        ResponseMap { angle: pose.angle, ..upright }
     }
 
     fn transfer(&mut self, archive: &mut Archive<'_>) {

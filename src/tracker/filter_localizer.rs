@@ -1,12 +1,10 @@
 //! The localizer by a correlation filter: its area's geometry, its model, and the step from frame to frame
 //! (Henriques et al., TPAMI 2015, algorithm 1 and section 8.1).
 
-use ndarray::ArrayView2;
-
 use super::calibration::Calibration;
 use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, check_box, is_blank, uniform};
 use super::params::{FilterParams, ScaleParams};
-use super::response::{Peak, displacement};
+use super::response::{displacement, evidence_at, highest};
 use super::scale_localizer::limits;
 use super::{ResponseLayout, ResponseMap};
 use crate::archive::Archive;
@@ -226,14 +224,6 @@ impl FilterLocalizer {
         }
     }
 
-    /// Moves the position by the last shift.
-    fn follow(&mut self) {
-        let pitch = self.area.pitch * self.pose.scale;
-        self.position.0 += pitch * self.shift.1;
-        self.position.1 += pitch * self.shift.0;
-        self.pose = self.pose.at(self.area.center(self.position));
-    }
-
     /// Cuts the area at `at` and has the filter respond to it; returns whether the area has texture.
     fn respond(&mut self, frame: &Frame<'_>, at: Pose) -> bool {
         self.place(at);
@@ -245,10 +235,14 @@ impl FilterLocalizer {
         textured
     }
 
-    /// The current peak.
-    fn located(&self, peak: &Peak, seen: bool) -> Located {
-        let Peak { value, psr, apce, .. } = *peak;
-        let evidence = Evidence { peak: value, psr, apce, ..Evidence::default() };
+    /// The evidence for the cell at `place` of the response.
+    fn evidence_at(&self, place: (usize, usize)) -> Evidence {
+        let response = self.filter.response();
+        evidence_at(response, self.filter.size(), place, self.peak_radius, ResponseLayout::Wrapped)
+    }
+
+    /// The target at the present pose.
+    fn located(&self, evidence: Evidence, seen: bool) -> Located {
         let probability = self.calibration.map(|calibration| calibration.probability(&evidence));
         Located::new(self.pose, evidence, probability, seen)
     }
@@ -333,22 +327,24 @@ impl FilterLocalizer {
 impl Localizer for FilterLocalizer {
     fn locate(&mut self, frame: &Frame<'_>, at: Pose, _: Extent) -> Located {
         let textured = self.respond(frame, at);
-        let size = self.filter.size();
-        let response = self.filter.response();
-        let peak = Peak::find(response, size, self.peak_radius, ResponseLayout::Wrapped);
-        let seen = textured && peak.value.is_finite();
+        let (rows, cols) = self.filter.size();
+        let (row, col) = highest(self.filter.response(), (rows, cols));
+        let evidence = self.evidence_at((row, col));
+        let seen = textured && evidence.peak.is_finite();
         if seen {
-            self.shift = (displacement(peak.row, size.0) as f64, displacement(peak.col, size.1) as f64);
-            self.follow();
+            self.shift = (displacement(row, rows) as f64, displacement(col, cols) as f64);
+            let pitch = self.area.pitch * self.pose.scale;
+            self.position.0 += pitch * self.shift.1;
+            self.position.1 += pitch * self.shift.0;
+            self.pose = self.pose.at(self.area.center(self.position));
         }
-        self.located(&peak, seen)
+        self.located(evidence, seen)
     }
 
     fn score_at(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
         let textured = self.respond(frame, at);
-        let size = self.filter.size();
-        let peak = Peak::at(self.filter.response(), size, (0, 0), self.peak_radius, ResponseLayout::Wrapped);
-        self.located(&peak, textured && peak.value.is_finite())
+        let evidence = self.evidence_at((0, 0));
+        self.located(evidence, textured && evidence.peak.is_finite())
     }
 
     fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned {
@@ -380,14 +376,8 @@ impl Localizer for FilterLocalizer {
 
     fn response(&self) -> ResponseMap<'_> {
         let step = self.area.step() * self.searched.scale;
-        ResponseMap {
-            values: ArrayView2::from_shape(self.filter.size(), self.filter.response())
-                .expect("a response has the filter's size"),
-            layout: ResponseLayout::Wrapped,
-            center: self.searched.center,
-            step: (step, step),
-            angle: 0.0,
-        }
+        let (values, size) = (self.filter.response(), self.filter.size());
+        ResponseMap::new(values, size, ResponseLayout::Wrapped, self.searched.center, step)
     }
 
     fn transfer(&mut self, archive: &mut Archive<'_>) {
@@ -473,7 +463,8 @@ mod tests {
             let mut search = search(|p| *p = FilterParams::paper(feature, Kernel::Gaussian { sigma: 1.0 }));
             let at = search.pose();
             let found = search.locate(&picture(NEAR).frame(), at, Extent::Pose).evidence;
-            let of = |radius: usize| Peak::find(search.filter.response(), search.filter.size(), radius, WRAPPED).psr;
+            let (response, size) = (search.filter.response(), search.filter.size());
+            let of = |radius: usize| evidence_at(response, size, highest(response, size), radius, WRAPPED).psr;
             assert_eq!(found.psr, of(radius), "{feature:?}");
             assert_ne!(found.psr, of(radius - 1), "{feature:?}");
         }

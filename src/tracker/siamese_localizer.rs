@@ -5,7 +5,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ndarray::ArrayView2;
 use rten::ThreadPool;
 use rten_tensor::prelude::*;
 
@@ -324,13 +323,7 @@ impl Localizer for SiameseLocalizer {
     fn response(&self) -> ResponseMap<'_> {
         let side = self.networks.side();
         let (center, step) = self.last_area.as_ref().map_or((self.first.center, 1.0), |area| (area.center, area.cell));
-        ResponseMap {
-            values: ArrayView2::from_shape((side, side), &self.scores).expect("a square of cells"),
-            layout: ResponseLayout::Centered,
-            center,
-            step: (step, step),
-            angle: 0.0,
-        }
+        ResponseMap::new(&self.scores, (side, side), ResponseLayout::Centered, center, step)
     }
 
     fn transfer(&mut self, archive: &mut Archive<'_>) {

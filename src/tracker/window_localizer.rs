@@ -3,12 +3,10 @@
 //!
 //! The windows are whole cells of one size, seen so coarsely that the target has the template's size.
 
-use ndarray::ArrayView2;
-
 use super::calibration::Calibration;
-use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, check_box, is_blank, uniform};
+use super::localizer::{Extent, Learned, Localizer, Located, Pose, Update, check_box, is_blank, uniform};
 use super::params::WindowParams;
-use super::response::{Peak, between_cells};
+use super::response::{evidence_at, highest_from_middle};
 use super::scale_localizer::limits;
 use super::{ResponseLayout, ResponseMap};
 use crate::archive::Archive;
@@ -308,20 +306,9 @@ impl WindowLocalizer {
         let (response, (height, width)) = (self.detector.response(), self.grid.windows());
         // The background's mean is at -1: what scores less still is not weighed by nearness.
         let judged = |i: usize| if near { (response[i].max(-1.0) + 1.0) * self.prior[i] } else { response[i] };
-        // In a response of equal values the target has not moved.
-        let middle = height / 2 * width + width / 2;
-        let (mut best, mut value) = (middle, Some(judged(middle)).filter(|v| !v.is_nan()).unwrap_or(f32::NEG_INFINITY));
-        for i in 0..response.len() {
-            let v = judged(i);
-            if v > value {
-                (best, value) = (i, v);
-            }
-        }
-        let place = (best / width, best % width);
-        let at = |r: usize, c: usize| f64::from(judged(r * width + c));
-        let (dr, dc) = between_cells(at, (height, width), place, ResponseLayout::Centered);
+        let (place, (dr, dc)) = highest_from_middle(judged, (height, width), ResponseLayout::Centered);
         let center = self.grid.center_of((place.0 as f64 + dr, place.1 as f64 + dc));
-        Found { score: f64::from(response[best]), center, place }
+        Found { score: f64::from(response[place.0 * width + place.1]), center, place }
     }
 
     /// The best score within a cell of the middle of the last scan.
@@ -419,9 +406,9 @@ impl WindowLocalizer {
     /// The result of the last scan for the window at `place`, with the target's pose `pose`.
     fn located(&mut self, pose: Pose, place: (usize, usize), seen: bool) -> Located {
         let (response, size) = (self.detector.response(), self.grid.windows());
-        let Peak { value, psr, apce, .. } = Peak::at(response, size, place, PEAK_RADIUS, ResponseLayout::Centered);
-        self.decision = f64::from(value);
-        let evidence = Evidence { peak: value, psr, apce, decision: seen.then_some(value), ..Evidence::default() };
+        let mut evidence = evidence_at(response, size, place, PEAK_RADIUS, ResponseLayout::Centered);
+        evidence.decision = seen.then_some(evidence.peak);
+        self.decision = f64::from(evidence.peak);
         Located::new(pose, evidence, Some(self.calibration.probability(&evidence)), seen)
     }
 }
@@ -458,15 +445,8 @@ impl Localizer for WindowLocalizer {
     fn restart(&mut self, _: Pose) {}
 
     fn response(&self) -> ResponseMap<'_> {
-        let step = self.grid.step();
-        ResponseMap {
-            values: ArrayView2::from_shape(self.grid.windows(), self.detector.response())
-                .expect("a response has the grid's size"),
-            layout: ResponseLayout::Centered,
-            center: self.grid.middle,
-            step: (step, step),
-            angle: 0.0,
-        }
+        let (values, size) = (self.detector.response(), self.grid.windows());
+        ResponseMap::new(values, size, ResponseLayout::Centered, self.grid.middle, self.grid.step())
     }
 
     fn transfer(&mut self, archive: &mut Archive<'_>) {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::machines::{MachineKind, MachineParams, krr};
+use crate::tracker::Evidence;
 use crate::tracker::scenes::{Picture, target_at};
 use crate::{State, Tracker};
 
