@@ -15,7 +15,7 @@
 //! detection.
 
 use super::appearance::{Appearance, ViewFeatures};
-use super::calibration;
+use super::calibration::by_filter_and_appearance;
 use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update, check_box, uniform};
 use super::params::{BackgroundParams, IdentityParams, RotationParams, ScaleParams};
 use super::redetection::MAX_SCALE;
@@ -208,7 +208,7 @@ impl BackgroundLocalizer {
         let view = self.view.features(shift);
         let score = self.appearance.as_mut().and_then(|appearance| appearance.score(view));
         evidence.identity = score.map(|score| score as f32);
-        let (by_response, probability) = calibration::BACKGROUND.probabilities(&evidence);
+        let (by_response, probability) = by_filter_and_appearance(&evidence);
         let params = self.appearance.as_ref().map(|appearance| appearance.params);
         let likeness = match params.zip(evidence.identity.map(f64::from)) {
             None => Likeness::Unknown,
@@ -264,7 +264,7 @@ impl BackgroundLocalizer {
         self.view_is_current = false;
         self.merged.fill(0.0);
         let evidence = Evidence { long_term: Some(0.0), ..Evidence::default() };
-        Located::new(at, evidence, Some(calibration::BACKGROUND.probabilities(&evidence).1), false)
+        Located::new(at, evidence, Some(by_filter_and_appearance(&evidence).1), false)
     }
 
     /// Whether every frame is still learned.
