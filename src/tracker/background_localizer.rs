@@ -460,10 +460,6 @@ impl Localizer for BackgroundLocalizer {
         archive.value(&mut self.motion);
         archive.value(&mut self.at_rest);
     }
-
-    fn boxed_clone(&self) -> Box<dyn Localizer> {
-        Box::new(self.clone())
-    }
 }
 
 /// Cells of a side of the search area of a target of `size` (width, height), and pixels of the frame per pixel of it.

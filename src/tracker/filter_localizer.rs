@@ -387,10 +387,6 @@ impl Localizer for FilterLocalizer {
         archive.value(&mut self.shift);
         self.filter.transfer(archive);
     }
-
-    fn boxed_clone(&self) -> Box<dyn Localizer> {
-        Box::new(self.clone())
-    }
 }
 
 #[cfg(test)]

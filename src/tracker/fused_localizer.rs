@@ -44,11 +44,6 @@ const PROBABLE: f64 = 0.5;
 /// Score of the network from which the box of a lost target goes with it.
 const GUESSED: f64 = 0.9;
 
-/// The probability of a place, 0 where there was nothing to see.
-fn probability(located: &Located) -> f64 {
-    located.probability.filter(|_| located.seen).unwrap_or(0.0)
-}
-
 /// The similarity that is usual for one target: small gray targets have less of it than large colourful ones.
 #[derive(Clone, Copy, Debug)]
 struct UsualSimilarity {
@@ -178,7 +173,7 @@ impl FusedLocalizer {
 
     /// Adds the network's last answer to a place.
     fn concluded(&mut self, mut found: Located) -> Located {
-        let sure = probability(&found);
+        let sure = found.certainty();
         (found.evidence.network, found.evidence.agreement) = self.last_answer.unzip();
         if self.waited == 0 {
             self.last_similarity = self.last_answer.and_then(|_| self.network.similarity(found.pose));
@@ -274,7 +269,7 @@ impl FusedLocalizer {
         (self.waited, self.last_answer) = (0, None);
         self.filter_at = near.pose;
         near.pose = self.joint(near.pose);
-        let Some((network, score)) = answer.filter(|_| probability(&near) < found_from) else { return near };
+        let Some((network, score)) = answer.filter(|_| near.certainty() < found_from) else { return near };
         let overlap = self.filter_at.bbox(self.size).overlap(&network.bbox(self.size)) as f32;
         self.last_answer = Some((score as f32, overlap));
         let similarity = self.network.similarity(network);
@@ -332,7 +327,7 @@ impl Localizer for FusedLocalizer {
         }
         let (filter_before, network_before) = (self.filter_at, self.network_at);
         let mut found = self.filter.locate(frame, self.filter_at, Extent::Pose);
-        let sure = probability(&found);
+        let sure = found.certainty();
         if found.seen {
             self.filter_at = found.pose;
         }
@@ -407,10 +402,6 @@ impl Localizer for FusedLocalizer {
 
     fn transfer(&mut self, archive: &mut Archive<'_>) {
         archive.refuse("a search by a network cannot be saved");
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Localizer> {
-        Box::new(self.clone())
     }
 }
 

@@ -329,10 +329,6 @@ impl Localizer for SiameseLocalizer {
     fn transfer(&mut self, archive: &mut Archive<'_>) {
         archive.refuse("a search by a network cannot be saved");
     }
-
-    fn boxed_clone(&self) -> Box<dyn Localizer> {
-        Box::new(self.clone())
-    }
 }
 
 #[cfg(test)]

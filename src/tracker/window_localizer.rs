@@ -452,10 +452,6 @@ impl Localizer for WindowLocalizer {
     fn transfer(&mut self, archive: &mut Archive<'_>) {
         archive.refuse("a search by a machine over windows cannot be saved");
     }
-
-    fn boxed_clone(&self) -> Box<dyn Localizer> {
-        Box::new(self.clone())
-    }
 }
 
 #[cfg(test)]
