@@ -16,7 +16,7 @@
 
 use super::appearance::{Appearance, ViewFeatures};
 use super::calibration::by_filter_and_appearance;
-use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update, check_box, uniform};
+use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update, uniform};
 use super::params::{BackgroundParams, IdentityParams, RotationParams, ScaleParams};
 use super::redetection::MAX_SCALE;
 use super::response::{evidence_at, highest_from_middle};
@@ -125,9 +125,8 @@ impl BackgroundLocalizer {
     /// Learns the target at `bbox` in `frame`; `turn` is its place among others.
     ///
     /// # Errors
-    /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
+    /// [`Error::Box`](crate::Error::Box) when the search area shows nothing.
     pub fn new(params: &BackgroundParams, frame: &Frame<'_>, bbox: BBox, turn: usize) -> Result<Self> {
-        check_box(frame.size(), bbox)?;
         let in_color = frame.format() != PixelFormat::Gray8;
         let size = (bbox.w, bbox.h);
         let (cells, step) = grid(params, size);

@@ -9,7 +9,7 @@ use super::filter_localizer::FilterLocalizer;
 use super::fused_localizer::FusedLocalizer;
 use super::guard::Guard;
 use super::lifecycle::{Decision, Lifecycle, Observation, Place, Rules, Signals};
-use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update};
+use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update, check_start};
 use super::params::SearchParams;
 use super::redetection::{Redetection, RedetectionCriteria, Wanted};
 use super::scale_localizer::ScaleLocalizer;
@@ -242,6 +242,7 @@ impl Engine {
     /// # Errors
     /// [`Error::Box`] for a box that cannot be tracked; the error of a machine's first fit.
     pub fn new(params: &Params, frame: &Frame<'_>, bbox: BBox, turn: usize) -> Result<(Self, Estimate)> {
+        check_start(frame.size(), bbox)?;
         let (mut localizer, pose) = localizer(&params.search, frame, bbox, turn)?;
         let mut guard = params.guard.as_ref().map(|guard| Guard::new(guard, frame, bbox)).transpose()?;
         let mut evidence = localizer.score_at(frame, pose).evidence;

@@ -2,7 +2,7 @@
 //! (Henriques et al., TPAMI 2015, algorithm 1 and section 8.1).
 
 use super::calibration::Calibration;
-use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, check_box, is_blank, uniform};
+use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, is_blank, uniform};
 use super::params::{FilterParams, ScaleParams};
 use super::response::{displacement, evidence_at, highest};
 use super::scale_localizer::limits;
@@ -180,9 +180,8 @@ impl FilterLocalizer {
     /// Learns the target at `bbox` in `frame`.
     ///
     /// # Errors
-    /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
+    /// [`Error::Box`] when the search area is too large or shows nothing.
     pub fn new(params: &FilterParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        check_box(frame.size(), bbox)?;
         let (_, largest) = limits((bbox.w, bbox.h), frame.size());
         let area = SearchArea::new(params, bbox, largest)?;
         let ((rows, cols), (patch_w, patch_h)) = (area.cells, area.size);

@@ -232,11 +232,12 @@ impl Clone for Box<dyn Localizer> {
     }
 }
 
-/// Checks that a target can be at `bbox` in frames of this size.
+/// Checks that a target can begin at `bbox` in a frame of this width and height, as [`Tracker::init`](super::Tracker::init)
+/// asks it.
 ///
 /// # Errors
 /// [`Error::Box`] with the reason why not.
-pub(super) fn check_box((width, height): (usize, usize), bbox: BBox) -> Result<()> {
+pub fn check_start((width, height): (usize, usize), bbox: BBox) -> Result<()> {
     let refuse = |reason: String| Err(Error::Box { bbox, reason });
     if !bbox.is_valid() {
         return refuse("width and height must be above zero and all four numbers finite".into());

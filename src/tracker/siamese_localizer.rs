@@ -9,7 +9,7 @@ use rten::ThreadPool;
 use rten_tensor::prelude::*;
 
 use super::calibration::by_network;
-use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, check_box};
+use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update};
 use super::{ResponseLayout, ResponseMap};
 use crate::archive::Archive;
 use crate::bbox::BBox;
@@ -94,9 +94,8 @@ impl SiameseLocalizer {
     /// Learns the target at `bbox`.
     ///
     /// # Errors
-    /// [`Error::Box`](crate::Error::Box) and [`Error::Network`](crate::Error::Network).
+    /// [`Error::Network`](crate::Error::Network) for networks that cannot be used.
     pub fn new(model: &str, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        check_box(frame.size(), bbox)?;
         let networks = Networks::load(Path::new(model))?;
         let pool = pool();
         let side = networks.side();

@@ -4,7 +4,7 @@
 //! The windows are whole cells of one size, seen so coarsely that the target has the template's size.
 
 use super::calibration::Calibration;
-use super::localizer::{Extent, Learned, Localizer, Located, Pose, Update, check_box, is_blank, uniform};
+use super::localizer::{Extent, Learned, Localizer, Located, Pose, Update, is_blank, uniform};
 use super::params::WindowParams;
 use super::response::{evidence_at, highest_from_middle};
 use super::scale_localizer::limits;
@@ -240,10 +240,8 @@ impl WindowLocalizer {
     /// Learns the target at `bbox` and what is around it.
     ///
     /// # Errors
-    /// [`Error::Box`] for a box that cannot be tracked, when its search area is too large or there is nothing
-    /// in it; the machine's error in its first fit.
+    /// [`Error::Box`] when the search area is too large or shows nothing; the machine's error in its first fit.
     pub fn new(params: &WindowParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        check_box(frame.size(), bbox)?;
         let mut grid = WindowGrid::new(params, bbox)?;
         let mut cutter = WindowCutter::new(&grid, frame.size());
         let mut first = vec![0.0; grid.map.0 * grid.map.1 * hog::LANES];
