@@ -13,7 +13,6 @@ use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, 
 use super::params::SearchParams;
 use super::redetection::{Redetection, RedetectionCriteria, Wanted};
 use super::scale_localizer::ScaleLocalizer;
-use super::scene_cut::SceneCut;
 #[cfg(feature = "neural")]
 use super::siamese_localizer::SiameseLocalizer;
 use super::window_localizer::WindowLocalizer;
@@ -131,7 +130,7 @@ impl Tracker {
     pub fn update<'f>(&mut self, frame: impl Into<Frame<'f>>) -> Result<Estimate> {
         let target = self.target.as_mut().ok_or(Error::NotInitialized)?;
         let frame = frame.into();
-        let (expected, got) = (target.frame_size, frame.size());
+        let (expected, got) = (target.first.frame_size, frame.size());
         if got != expected {
             return Err(Error::FrameSize { expected, got });
         }
@@ -148,7 +147,7 @@ impl Tracker {
     /// below zero. Neither changes the tracker.
     pub fn adjust(&mut self, bbox: BBox, noise: f64) -> Result<Estimate> {
         let target = self.target.as_mut().ok_or(Error::NotInitialized)?;
-        super::check_start(target.frame_size, bbox)?;
+        check_start(target.first.frame_size, bbox)?;
         if !noise.is_finite() || noise < 0.0 {
             return Err(Error::Box { bbox, reason: format!("its noise is {noise}: it must be 0 or more pixels") });
         }
@@ -182,15 +181,7 @@ impl Tracker {
 /// One target: its pose, its localizer and its guard.
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
-    /// Width and height of all frames.
-    pub frame_size: (usize, usize),
-    /// Whether the first frame had colours.
-    pub in_color: bool,
-    /// Width and height of the initial box, and its centre.
-    pub size: (f64, f64),
-    pub first_center: (f64, f64),
-    /// The place of the target among others.
-    pub turn: usize,
+    pub first: Beginning,
     /// Where the target is; of a lost target where it was lost.
     pose: Pose,
     /// Where the box of a lost target is shown instead.
@@ -201,14 +192,21 @@ pub(super) struct Engine {
     guard: Option<Guard>,
     lifecycle: Lifecycle,
     /// The search for a lost target, if the settings have one.
-    away: Option<Away>,
+    redetection: Option<Redetection>,
 }
 
-/// Finds a lost target again.
-#[derive(Clone, Debug)]
-struct Away {
-    scene: SceneCut,
-    redetection: Redetection,
+/// What a target begins with.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Beginning {
+    /// Width and height of all frames.
+    pub frame_size: (usize, usize),
+    /// Whether the first frame had colours.
+    pub in_color: bool,
+    /// Width and height of the initial box, and its centre.
+    pub size: (f64, f64),
+    pub center: (f64, f64),
+    /// The place of the target among others.
+    pub turn: usize,
 }
 
 /// The localizer of these settings, and the pose in which it has learned the target at `bbox`.
@@ -250,20 +248,17 @@ impl Engine {
             evidence.decision = guard.score(frame, pose).map(|score| score as f32);
         }
         let max_doubts = params.guard.as_ref().map_or(usize::MAX, |guard| guard.lost_after);
-        let away = |criteria| Away { scene: SceneCut::new(frame), redetection: Redetection::new(criteria) };
+        let redetection = RedetectionCriteria::of(&params.search).map(|criteria| Redetection::new(criteria, frame));
+        let (frame_size, in_color) = (frame.size(), frame.format() != PixelFormat::Gray8);
         let engine = Self {
-            frame_size: frame.size(),
-            in_color: frame.format() != PixelFormat::Gray8,
-            size: (bbox.w, bbox.h),
-            first_center: bbox.center(),
-            turn,
+            first: Beginning { frame_size, in_color, size: (bbox.w, bbox.h), center: bbox.center(), turn },
             pose,
             guess: None,
             sure_center: pose.center,
             localizer,
             guard,
             lifecycle: Lifecycle::new(Rules::of(&params.search), max_doubts),
-            away: RedetectionCriteria::of(&params.search).map(away),
+            redetection,
         };
         Ok((engine, Estimate { bbox, polygon: None, state: State::Initial, evidence }))
     }
@@ -273,7 +268,7 @@ impl Engine {
         let phase = self.lifecycle.phase();
         let extent = if self.lifecycle.is_lost() { Extent::Lost } else { Extent::Pose };
         let mut located = self.localizer.locate(frame, self.pose, extent);
-        let another_scene = self.away.as_mut().is_some_and(|away| away.scene.observe(frame, phase));
+        let another_scene = self.redetection.as_mut().is_some_and(|search| search.scene.observe(frame, phase));
         let signals = signals(&located, another_scene);
         let mut decision = self.lifecycle.step(&Observation::Located(signals));
         let confidence = self.lifecycle.confidence().unwrap_or(signals.probability);
@@ -284,8 +279,8 @@ impl Engine {
             decision = self.lifecycle.step(&Observation::Redetected);
             (self.pose, self.guess) = (located.pose, None);
         }
-        if let Some(away) = self.away.as_mut().filter(|_| located.seen && !self.lifecycle.is_lost()) {
-            away.scene.keep();
+        if let Some(search) = self.redetection.as_mut().filter(|_| located.seen && !self.lifecycle.is_lost()) {
+            search.scene.keep();
         }
         let learned = decision.update.map(|update| self.learn(frame, &located, update));
         if decision.state == State::Tracking {
@@ -296,9 +291,9 @@ impl Engine {
         let bbox = self.bbox();
         let visible = bbox.visible_share(frame.width(), frame.height());
         let state = self.lifecycle.step(&Observation::Framed { visible }).state;
-        let confidence = located.evidence.confidence;
-        located.evidence.confidence = confidence.map(|value| self.lifecycle.bounded(f64::from(value)) as f32);
-        Estimate { bbox, polygon: self.shown().polygon(self.size), state, evidence: located.evidence }
+        let bounded = |confidence: f32| self.lifecycle.bounded(f64::from(confidence)) as f32;
+        located.evidence.confidence = located.evidence.confidence.map(bounded);
+        Estimate { bbox, polygon: self.shown().polygon(self.first.size), state, evidence: located.evidence }
     }
 
     /// Puts the box where the decision says, and the models back to those of the last certain frame after a loss.
@@ -324,7 +319,7 @@ impl Engine {
 
     /// The place of a lost target elsewhere in the frame.
     fn redetect(&mut self, frame: &Frame<'_>, decision: &Decision, another_scene: bool) -> Option<Located> {
-        let redetection = &mut self.away.as_mut()?.redetection;
+        let redetection = self.redetection.as_mut()?;
         if !decision.redetect {
             redetection.forget();
             return None;
@@ -374,9 +369,8 @@ impl Engine {
         archive.value(&mut self.pose);
         archive.value(&mut self.sure_center);
         archive.value(&mut self.lifecycle);
-        if let Some(away) = &mut self.away {
-            away.scene.transfer(archive);
-            away.redetection.transfer(archive);
+        if let Some(redetection) = &mut self.redetection {
+            redetection.transfer(archive);
         }
         self.localizer.transfer(archive);
     }
@@ -394,7 +388,7 @@ impl Engine {
 
     /// The box that is shown.
     fn bbox(&self) -> BBox {
-        self.shown().bbox(self.size)
+        self.shown().bbox(self.first.size)
     }
 }
 

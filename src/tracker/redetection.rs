@@ -1,7 +1,10 @@
 //! Redetection of a lost target: tiles of the whole frame at several sizes, and a candidate over several frames.
 
+use serde::{Deserialize, Serialize};
+
 use super::localizer::{Extent, Localizer, Located, Pose};
-use super::params::{BackgroundParams, ConfidenceParams, IdentityParams, SearchParams};
+use super::params::{BackgroundParams, ConfidenceParams, ExpertParams, IdentityParams, SearchParams};
+use super::scene_cut::SceneCut;
 use crate::archive::Archive;
 use crate::frame::Frame;
 
@@ -30,22 +33,17 @@ pub(super) struct RedetectionCriteria {
 impl RedetectionCriteria {
     /// The criteria of a localizer with these settings; `None` if it never searches for a lost target.
     pub fn of(search: &SearchParams) -> Option<Self> {
-        let of = |confidence: &ConfidenceParams, appearance: f64, frames: usize| Self {
-            probability: confidence.redetected_from,
-            appearance,
-            frames,
-            tiles: confidence.tiles,
+        let ConfidenceParams { redetected_from, tiles, .. } = search.confidence()?;
+        let (appearance, frames) = match search {
+            SearchParams::Background(BackgroundParams { identity: IdentityParams::Krr(machine), .. })
+            | SearchParams::Expert(ExpertParams {
+                filter: BackgroundParams { identity: IdentityParams::Krr(machine), .. },
+                ..
+            }) => (machine.find_from, machine.find_frames),
+            SearchParams::Siamese(_) => (f64::NEG_INFINITY, 1),
+            _ => (f64::NEG_INFINITY, 2),
         };
-        let of_background = |params: &BackgroundParams| match params.identity {
-            IdentityParams::Krr(machine) => of(&params.confidence, machine.find_from, machine.find_frames),
-            IdentityParams::None => of(&params.confidence, f64::NEG_INFINITY, 2),
-        };
-        match search {
-            SearchParams::Background(params) => Some(of_background(params)),
-            SearchParams::Expert(params) => Some(of_background(&params.filter)),
-            SearchParams::Siamese(params) => Some(of(&params.confidence, f64::NEG_INFINITY, 1)),
-            SearchParams::Filter(_) | SearchParams::Machine(_) => None,
-        }
+        Some(Self { probability: redetected_from, appearance, frames, tiles })
     }
 }
 
@@ -63,21 +61,23 @@ pub(super) struct Wanted {
 /// The search for one lost target.
 #[derive(Clone, Debug)]
 pub(super) struct Redetection {
-    pub criteria: RedetectionCriteria,
+    pub scene: SceneCut,
+    criteria: RedetectionCriteria,
     scan: TileScan,
     /// The last accepted place, and the number of frames in a row that accepted it.
     candidate: Option<(Pose, usize)>,
 }
 
 impl Redetection {
-    pub fn new(criteria: RedetectionCriteria) -> Self {
-        Self { criteria, scan: TileScan::default(), candidate: None }
+    /// The search for a target that was given in this frame.
+    pub fn new(criteria: RedetectionCriteria, frame: &Frame<'_>) -> Self {
+        Self { scene: SceneCut::new(frame), criteria, scan: TileScan::default(), candidate: None }
     }
 
     /// Writes or reads how far the search has come.
     pub fn transfer(&mut self, archive: &mut Archive<'_>) {
-        archive.value(&mut self.scan.last);
-        archive.value(&mut self.scan.passes);
+        self.scene.transfer(archive);
+        archive.value(&mut self.scan);
         archive.value(&mut self.candidate);
     }
 
@@ -145,12 +145,12 @@ impl Redetection {
 }
 
 /// A scan through the tiles of the frame.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct TileScan {
     /// The tile that was visited last.
     last: usize,
     /// Number of complete passes over all tiles.
-    pub passes: usize,
+    passes: usize,
 }
 
 /// Columns and rows of tiles whose centres lie at most `step` (x, y) pixels apart in a frame of `size` (width, height).

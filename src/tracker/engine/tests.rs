@@ -160,18 +160,14 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
     let max_doubts = guard.as_ref().map_or(usize::MAX, |guard| guard.lost_after);
     let rules = Rules::Psr(PsrParams { uncertain_below: 8.0, lost_below: 5.0 });
     Engine {
-        frame_size: SIZE,
-        in_color: false,
-        size: (SIDE, SIDE),
-        first_center: bbox.center(),
-        turn: 0,
+        first: Beginning { frame_size: SIZE, in_color: false, size: (SIDE, SIDE), center: bbox.center(), turn: 0 },
         pose: Pose::of(bbox),
         guess: None,
         sure_center: bbox.center(),
         localizer: Box::new(search.clone()),
         guard: guard.map(|params| Guard::new(&params, &first.frame(), bbox).unwrap()),
         lifecycle: Lifecycle::new(rules, max_doubts),
-        away: None,
+        redetection: None,
     }
 }
 
@@ -180,9 +176,9 @@ fn with_states(search: &Scripted, confidence: ConfidenceParams, guard: Option<Gu
     let max_doubts = guard.as_ref().map_or(usize::MAX, |guard| guard.lost_after);
     let (probability, tiles, (appearance, frames)) = (confidence.redetected_from, confidence.tiles, search.finds);
     let criteria = RedetectionCriteria { probability, appearance, frames, tiles };
-    let away = Away { scene: SceneCut::new(&picture(START).frame()), redetection: Redetection::new(criteria) };
+    let redetection = Some(Redetection::new(criteria, &picture(START).frame()));
     let lifecycle = Lifecycle::new(Rules::Confidence(confidence), max_doubts);
-    Engine { lifecycle, away: Some(away), ..engine(search, guard) }
+    Engine { lifecycle, redetection, ..engine(search, guard) }
 }
 
 /// A target is lost in the first frame of doubt.
