@@ -8,7 +8,7 @@ use super::filter_localizer::FilterLocalizer;
 #[cfg(feature = "neural")]
 use super::fused_localizer::FusedLocalizer;
 use super::guard::Guard;
-use super::lifecycle::{Decision, Lifecycle, Observation, Place, Rules, Signals};
+use super::lifecycle::{Decision, Lifecycle, Observation, Place, Rules};
 use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update, check_start};
 use super::params::SearchParams;
 use super::redetection::{Redetection, RedetectionCriteria, Wanted};
@@ -269,12 +269,11 @@ impl Engine {
         let extent = if self.lifecycle.is_lost() { Extent::Lost } else { Extent::Pose };
         let mut located = self.localizer.locate(frame, self.pose, extent);
         let another_scene = self.redetection.as_mut().is_some_and(|search| search.scene.observe(frame, phase));
-        let signals = signals(&located, another_scene);
-        let mut decision = self.lifecycle.step(&Observation::Located(signals));
-        let confidence = self.lifecycle.confidence().unwrap_or(signals.probability);
+        let mut decision = self.lifecycle.step(&Observation::Located { located: &located, another_scene });
+        let confidence = self.lifecycle.confidence().unwrap_or(located.certainty());
         located.evidence.confidence = located.probability.map(|_| confidence as f32);
         self.place(&decision, &mut located);
-        if let Some(found) = self.redetect(frame, &decision, another_scene) {
+        if let Some(found) = self.redetect(frame, another_scene) {
             located = found;
             decision = self.lifecycle.step(&Observation::Redetected);
             (self.pose, self.guess) = (located.pose, None);
@@ -318,14 +317,13 @@ impl Engine {
     }
 
     /// The place of a lost target elsewhere in the frame.
-    fn redetect(&mut self, frame: &Frame<'_>, decision: &Decision, another_scene: bool) -> Option<Located> {
+    fn redetect(&mut self, frame: &Frame<'_>, another_scene: bool) -> Option<Located> {
         let redetection = self.redetection.as_mut()?;
-        if !decision.redetect {
+        if !self.lifecycle.is_lost() {
             redetection.forget();
             return None;
         }
-        let min_long_term = self.lifecycle.min_long_term();
-        let wanted = Wanted { pose: self.pose, min_long_term, another_scene };
+        let wanted = Wanted { pose: self.pose, min_long_term: self.lifecycle.min_long_term(), another_scene };
         let mut found = redetection.search(self.localizer.as_mut(), frame, wanted)?;
         found.evidence.confidence = found.probability.map(|probability| probability as f32);
         Some(found)
@@ -390,14 +388,6 @@ impl Engine {
     fn bbox(&self) -> BBox {
         self.shown().bbox(self.first.size)
     }
-}
-
-/// The signals of a place, for the lifecycle.
-fn signals(located: &Located, another_scene: bool) -> Signals {
-    let Located { evidence, probability, likeness, seen, .. } = *located;
-    let probability = probability.filter(|_| seen).unwrap_or(0.0);
-    let Evidence { psr, long_term, decision, .. } = evidence;
-    Signals { seen, probability, psr, long_term, decision, likeness, another_scene }
 }
 
 #[cfg(test)]
