@@ -346,10 +346,8 @@ impl FilterParams {
     /// The published settings for a feature and a kernel, whose own parameters are replaced. A feature of single pixels
     /// takes those of gray values.
     pub fn paper(feature: FeatureParams, kernel: Kernel) -> Self {
-        let (sigma, b, learning_rate) = match feature {
-            FeatureParams::Hog(_) => (0.5, 9, 0.02),
-            _ => (0.2, 7, 0.075),
-        };
+        let is_hog = matches!(feature, FeatureParams::Hog(_));
+        let (sigma, b, learning_rate) = if is_hog { (0.5, 9, 0.02) } else { (0.2, 7, 0.075) };
         // About one in fifty of the frames that overlap the truth by more than half (on OTB) is called uncertain, one
         // in five hundred lost. A linear filter of gray values answers with broad, low peaks.
         let (uncertain_below, lost_below) = match (feature, kernel) {
@@ -440,8 +438,7 @@ impl SearchParams {
             Self::Filter(_) => "kcf",
             Self::Background(_) => "background-aware",
             Self::Machine(machine) => machine.windows.machine.kind().name(),
-            Self::Siamese(_) => "siamese",
-            Self::Expert(_) => "expert",
+            Self::Siamese(_) | Self::Expert(_) => self.name(),
         }
     }
 }
