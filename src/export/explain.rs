@@ -91,7 +91,7 @@ impl Replay {
 
     /// The box of the target.
     pub fn bbox(&self) -> BBox {
-        self.search.bbox(self.size)
+        self.search.pose().bbox(self.size)
     }
 
     /// Detects in `frame`, the one at `number` of the sequence `name`, and returns the page about it. In the first frame

@@ -316,12 +316,8 @@ impl Appearance {
 #[inline(always)]
 fn mix(corners: [&[f32; LANES]; 4], shares: [f32; 4]) -> [f32; LANES] {
     let mut cell = [0.0; LANES];
-    for (l, v) in cell.iter_mut().enumerate() {
-        let sum = shares[0] * corners[0][l]
-            + shares[1] * corners[1][l]
-            + shares[2] * corners[2][l]
-            + shares[3] * corners[3][l];
-        *v = if is_color(l) { 0.0 } else { sum };
+    for (l, v) in cell.iter_mut().enumerate().filter(|&(l, _)| !is_color(l)) {
+        *v = (0..4).map(|corner| shares[corner] * corners[corner][l]).sum();
     }
     cell
 }

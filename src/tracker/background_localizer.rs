@@ -28,7 +28,7 @@ use crate::error::Result;
 use crate::features::color::{Area, BoxMean, ColorHistogram, HogColors, gray_and_bins};
 use crate::features::hog::LANES;
 use crate::features::{gaussian_labels, half_sample_hann};
-use crate::filters::background::BackgroundAware;
+use crate::filters::background::{BackgroundAware, BackgroundSettings};
 use crate::filters::scale_rotation::{GrayPatch, RotationFilter, ScaleFilter};
 use crate::frame::{Channels, Frame, PixelFormat, Region, Resampler};
 
@@ -56,8 +56,6 @@ const REST: f64 = 0.03;
 const MOTION_RATE: f64 = 0.05;
 /// Frames of which one is learned at rest.
 const REST_INTERVAL: usize = 10;
-/// The likelihood of a colour that says nothing.
-const NEUTRAL: f32 = 0.5;
 
 /// One target's models and the memory that a frame needs.
 #[derive(Clone, Debug)]
@@ -133,11 +131,7 @@ impl BackgroundLocalizer {
         let pixels = cells * CELL;
         let in_view = (size.0 / step, size.1 / step);
         let in_cells = (in_view.1 / CELL as f64, in_view.0 / CELL as f64);
-        let sigma = (params.output_sigma * (in_cells.0 * in_cells.1).sqrt()).max(1e-3);
-        let labels = gaussian_labels(cells, cells, sigma);
-        let weights = weights(params, cells, in_cells);
         let first = Pose::of(bbox);
-        let taper = half_sample_hann(cells);
         let appearance = match params.identity {
             IdentityParams::Krr(params) => Some(Appearance::new(cells, in_cells, in_color, params)),
             IdentityParams::None => None,
@@ -158,8 +152,8 @@ impl BackgroundLocalizer {
             other: view.clone(),
             view,
             feature: HogColors::new(pixels, pixels, CELL),
-            taper,
-            filter: BackgroundAware::new((cells, cells), &labels, &weights, params.filter()),
+            taper: half_sample_hann(cells),
+            filter: filter(params, cells, in_cells),
             view_is_current: false,
             found: None,
             color: (in_color && params.color_weight > 0.0).then(|| ColorModel::new(cells, in_view, params.color_rate)),
@@ -281,8 +275,8 @@ impl BackgroundLocalizer {
     fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, hold: f64, certain: Option<bool>) -> bool {
         let shift = self.view.shift_of(pose.center);
         let near = shift.0.abs().max(shift.1.abs()) <= self.params.reuse_shift;
+        self.filter.hold(hold);
         let (center, zoom) = if self.view_is_current && near && pose.angle == self.view.pose.angle {
-            self.filter.hold(hold);
             self.filter.learn_again(shift);
             (self.view.point(shift), pose.scale / self.view.pose.scale)
         } else {
@@ -290,7 +284,6 @@ impl BackgroundLocalizer {
                 self.view_is_current = false;
                 return false;
             }
-            self.filter.hold(hold);
             self.filter.learn();
             (self.view.point((0.0, 0.0)), 1.0)
         };
@@ -322,9 +315,8 @@ impl BackgroundLocalizer {
     fn refine_pose(&mut self, frame: &Frame<'_>, at: Pose, mut best: Answer) -> (Pose, Answer) {
         let mut is_turned = false;
         let is_due = self.is_due(self.params.size_interval);
-        if let (Some(rotation), RotationParams::Filter(params), true) =
-            (&mut self.rotation, self.params.rotation, is_due)
-        {
+        if let Some(rotation) = self.rotation.as_mut().filter(|_| is_due) {
+            let params = rotation.params;
             let degrees = rotation.find(self.view.gray_patch(), self.view.point(best.shift));
             if degrees.abs() >= params.min_turn {
                 let angle = self.view.pose.angle + degrees.to_radians();
@@ -433,23 +425,13 @@ impl Localizer for BackgroundLocalizer {
 
     fn transfer(&mut self, archive: &mut Archive<'_>) {
         self.filter.transfer(archive);
-        if let Some(color) = &mut self.color {
-            color.histogram.transfer(archive);
-        }
-        if let Some(scale) = &mut self.scale {
-            scale.transfer(archive);
-        }
-        if let Some(rotation) = &mut self.rotation {
-            rotation.transfer(archive);
-        }
-        if let Some(appearance) = &mut self.appearance {
-            appearance.transfer(archive);
-        }
+        archive.optional(&mut self.color, |color, archive| color.histogram.transfer(archive));
+        archive.optional(&mut self.scale, ScaleFilter::transfer);
+        archive.optional(&mut self.rotation, RotationFilter::transfer);
+        archive.optional(&mut self.appearance, Appearance::transfer);
         if let Some(saved) = &mut self.saved {
             saved.filter.transfer(archive);
-            if let Some(histogram) = &mut saved.histogram {
-                histogram.transfer(archive);
-            }
+            archive.optional(&mut saved.histogram, ColorHistogram::transfer);
             archive.value(&mut saved.pose);
             archive.value(&mut saved.frame);
         }
@@ -477,16 +459,24 @@ fn side_in_cells(wanted: f64, max_cells: f64) -> usize {
     allowed.min_by(|&a, &b| distance(a).total_cmp(&distance(b))).unwrap_or(least)
 }
 
-/// The weight of the filter's value in each cell of a square of `cells`, for a target of (height, width) cells:
-/// infinite off the target where the filter is masked.
-fn weights(params: &BackgroundParams, cells: usize, (height, width): (f64, f64)) -> Vec<f32> {
+/// The filter for a target of (height, width) cells in a square of `cells`: the weights of its values are infinite off the
+/// target where the filter is masked.
+fn filter(params: &BackgroundParams, cells: usize, (height, width): (f64, f64)) -> BackgroundAware {
     let middle = cells as f64 / 2.0;
     let weight = |i: usize| {
         let (r, c) = ((i / cells) as f64 + 0.5 - middle, (i % cells) as f64 + 0.5 - middle);
         let inside = |d: f64, length: f64| d.abs() <= (length / 2.0).max(1.0);
         if params.mask && !(inside(r, height) && inside(c, width)) { f32::INFINITY } else { params.weight as f32 }
     };
-    (0..cells * cells).map(weight).collect()
+    let weights: Vec<f32> = (0..cells * cells).map(weight).collect();
+    let sigma = (params.output_sigma * (height * width).sqrt()).max(1e-3);
+    let settings = BackgroundSettings {
+        temporal: params.temporal,
+        sample_rate: params.learning_rate,
+        steps: params.solver_steps,
+        ..BackgroundSettings::default()
+    };
+    BackgroundAware::new((cells, cells), &gaussian_labels(cells, cells, sigma), &weights, settings)
 }
 
 /// The search area of one frame, cut at the target's size and angle: gray values and colour bins.
@@ -588,7 +578,7 @@ impl ColorModel {
             size,
             likelihood: vec![0.0; cells * cells],
             box_mean: BoxMean::new((cells, cells), in_cells),
-            answers: vec![NEUTRAL; cells * cells],
+            answers: vec![0.0; cells * cells],
         }
     }
 

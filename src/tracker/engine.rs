@@ -5,18 +5,16 @@ use serde::{Deserialize, Serialize};
 use super::background_localizer::BackgroundLocalizer;
 use super::correction::Correction;
 use super::filter_localizer::FilterLocalizer;
-#[cfg(feature = "neural")]
-use super::fused_localizer::FusedLocalizer;
 use super::guard::Guard;
 use super::lifecycle::{Decision, Lifecycle, Observation, Place, Rules};
 use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update, check_start};
 use super::params::SearchParams;
 use super::redetection::{Redetection, RedetectionCriteria, Wanted};
 use super::scale_localizer::ScaleLocalizer;
-#[cfg(feature = "neural")]
-use super::siamese_localizer::SiameseLocalizer;
 use super::window_localizer::WindowLocalizer;
 use super::{Params, ResponseMap, State};
+#[cfg(feature = "neural")]
+use super::{fused_localizer::FusedLocalizer, siamese_localizer::SiameseLocalizer};
 use crate::archive::Archive;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
@@ -367,9 +365,7 @@ impl Engine {
         archive.value(&mut self.pose);
         archive.value(&mut self.sure_center);
         archive.value(&mut self.lifecycle);
-        if let Some(redetection) = &mut self.redetection {
-            redetection.transfer(archive);
-        }
+        archive.optional(&mut self.redetection, Redetection::transfer);
         self.localizer.transfer(archive);
     }
 

@@ -3,13 +3,14 @@
 
 use super::calibration::Calibration;
 use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, is_blank, uniform};
-use super::params::{FilterParams, ScaleParams};
+use super::params::{FeatureParams, FilterParams, ScaleParams};
 use super::response::{displacement, evidence_at, highest};
 use super::scale_localizer::limits;
 use super::{ResponseLayout, ResponseMap};
 use crate::archive::Archive;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
+use crate::features::hog::Hog;
 use crate::features::{Features, Window, gaussian_labels};
 use crate::filters::kcf::Kcf;
 use crate::frame::{self, Channels, Frame, HalfSampler, PatchRect, Region, Resampler};
@@ -185,7 +186,10 @@ impl FilterLocalizer {
         let (_, largest) = limits((bbox.w, bbox.h), frame.size());
         let area = SearchArea::new(params, bbox, largest)?;
         let ((rows, cols), (patch_w, patch_h)) = (area.cells, area.size);
-        let features = params.feature.extractor(patch_w, patch_h);
+        let features = match params.feature {
+            FeatureParams::Hog(hog) => Features::Hog(Box::new(Hog::new(patch_w, patch_h, hog.cell_size))),
+            FeatureParams::Gray => Features::Gray,
+        };
         let labels = gaussian_labels(rows, cols, area.sigma);
         let position = area.position(bbox);
         let pose = Pose::of(bbox).at(area.center(position));
@@ -286,11 +290,6 @@ impl FilterLocalizer {
     pub(crate) fn learn_here(&mut self, frame: &Frame<'_>) {
         let here = Located::new(self.pose, Evidence::default(), None, true);
         self.learn(frame, &here, Update::Usual);
-    }
-
-    /// The box of a target whose first box has this size.
-    pub(crate) fn bbox(&self, size: (f64, f64)) -> BBox {
-        self.pose.bbox(size)
     }
 
     /// The published area around the present position, on the frame.
@@ -394,7 +393,7 @@ mod tests {
 
     use super::*;
     use crate::kernels::Kernel;
-    use crate::tracker::params::{FeatureParams, ScaleFilterParams, ScaleParams};
+    use crate::tracker::params::ScaleFilterParams;
     use crate::tracker::scenes::{Picture, target_at};
 
     const START: (f64, f64) = (70.0, 60.0);

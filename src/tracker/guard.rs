@@ -88,7 +88,7 @@ impl Guard {
 
     /// Score and place of the best window of the next search areas, if it is accepted.
     fn search_tiles(&mut self, frame: &Frame<'_>, here: Pose, accept_above: f64) -> Option<(f64, Pose)> {
-        let reach = self.detector.reach();
+        let reach = self.detector.grid.reach();
         let size = frame.size();
         let mut best: Option<(f64, Pose)> = None;
         // Areas whose windows meet: every place of the frame is the centre of one.
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn search_areas_take_turns_until_all_were_seen() {
         let next = picture(AWAY);
-        let reach = doubting(|_| {}).detector.reach();
+        let reach = doubting(|_| {}).detector.grid.reach();
         let areas = (260.0 / (2.0 * reach.0)).ceil() as usize * (200.0 / (2.0 * reach.1)).ceil() as usize;
         assert!(areas > 4);
         for tiles in [1, 2] {
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_frame_is_searched_once_however_many_areas_are_asked_for() {
-        let (next, reach) = (picture(AWAY), doubting(|_| {}).detector.reach());
+        let (next, reach) = (picture(AWAY), doubting(|_| {}).detector.grid.reach());
         let (size, step) = ((260, 200), (2.0 * reach.0, 2.0 * reach.1));
         let areas = TileScan::tiles(size, step);
         for tiles in [areas, areas + 1, 1000] {

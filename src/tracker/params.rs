@@ -6,9 +6,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::features::Features;
-use crate::features::hog::Hog;
-use crate::filters::background::BackgroundSettings;
 pub use crate::filters::scale_rotation::{RotationFilterParams, ScaleFilterParams};
 use crate::kernels::Kernel;
 use crate::machines::{MachineKind, MachineParams};
@@ -325,14 +322,6 @@ settings! {
 }
 
 impl FeatureParams {
-    /// The extractor for patches of `width` x `height` pixels.
-    pub(crate) fn extractor(&self, width: usize, height: usize) -> Features {
-        match self {
-            Self::Hog(hog) => Features::Hog(Box::new(Hog::new(width, height, hog.cell_size))),
-            Self::Gray => Features::Gray,
-        }
-    }
-
     /// Side of a cell in pixels.
     pub fn cell_size(&self) -> usize {
         match self {
@@ -362,18 +351,6 @@ impl FilterParams {
         };
         let states = PsrParams { uncertain_below, lost_below };
         Self { feature, kernel, learning_rate, states, ..Self::default() }
-    }
-}
-
-impl BackgroundParams {
-    /// The settings of the filter alone.
-    pub(crate) fn filter(&self) -> BackgroundSettings {
-        BackgroundSettings {
-            temporal: self.temporal,
-            sample_rate: self.learning_rate,
-            steps: self.solver_steps,
-            ..BackgroundSettings::default()
-        }
     }
 }
 

@@ -85,8 +85,8 @@ fn exemplar_at(
     center: (f64, f64),
     size: (f64, f64),
 ) -> Result<Map> {
-    let channels = channels(frame.format(), networks.recipe.channels);
-    let per_pixel = context(size, &networks.recipe) / networks.recipe.exemplar as f64;
+    let Recipe { channels, exemplar, .. } = networks.recipe;
+    let per_pixel = context(size, &networks.recipe) / exemplar as f64;
     networks.exemplar(|side| cut(frame, channels, center, per_pixel * side as f64, side, mean), pool)
 }
 
@@ -101,8 +101,7 @@ impl SiameseLocalizer {
         let side = networks.side();
         let hann = |i: usize| 0.5 - 0.5 * libm::cos(std::f64::consts::TAU * i as f64 / (side - 1) as f64);
         let window = (0..side * side).map(|i| hann(i / side) * hann(i % side)).collect();
-        let channels = channels(frame.format(), networks.recipe.channels);
-        let mean = mean_of(frame, channels);
+        let mean = mean_of(frame, networks.recipe.channels);
         let (first, size) = (Pose::of(bbox), (bbox.w, bbox.h));
         let exemplar = exemplar_at(&networks, &pool, frame, mean, first.center, size)?;
         let given = middle_mean(&exemplar).unwrap_or_default();
@@ -125,21 +124,21 @@ impl SiameseLocalizer {
 
     /// Finds the target; the size follows at `rate`.
     fn find_by(&mut self, frame: &Frame<'_>, at: Pose, rate: f64) -> Option<(Pose, f64)> {
-        let Recipe { exemplar, search, stride, penalty: by_change, window, .. } = self.networks.recipe;
+        let Recipe { channels, exemplar, search, stride, penalty: by_change, window, .. } = self.networks.recipe;
         let size = at.size(self.size);
         let exemplar_side = context(size, &self.networks.recipe);
         let zoom = exemplar as f64 / exemplar_side;
         let area = exemplar_side * search as f64 / exemplar as f64;
-        let channels = channels(frame.format(), self.networks.recipe.channels);
         let picture = cut(frame, channels, at.center, area, search, self.mean);
         let (map, answer) = self.networks.search(&self.exemplar, picture, &self.pool)?;
         self.last_area = Some(SearchArea { map, center: at.center, cell: stride / zoom });
         let (side, cells) = (self.networks.side(), answer.scores.len());
         let root = |w: f64, h: f64| ((w + (w + h) / 2.0) * (h + (w + h) / 2.0)).sqrt();
         let change = |ratio: f64| ratio.max(1.0 / ratio);
+        let sides = |i: usize| [0, 1, 2, 3].map(|k| f64::from(answer.sides[k * cells + i]));
         let mut best: Option<(f64, usize, f64)> = None;
         for i in 0..cells {
-            let [left, top, right, bottom] = [0, 1, 2, 3].map(|k| f64::from(answer.sides[k * cells + i]));
+            let [left, top, right, bottom] = sides(i);
             let (w, h) = (left + right, top + bottom);
             let by_size = change(root(w, h) / root(size.0 * zoom, size.1 * zoom));
             let by_shape = change((size.0 / size.1) / (w / h));
@@ -152,7 +151,7 @@ impl SiameseLocalizer {
         }
         let (_, i, penalty) = best?;
         let score = f64::from(answer.scores[i]);
-        let [left, top, right, bottom] = [0, 1, 2, 3].map(|k| f64::from(answer.sides[k * cells + i]));
+        let [left, top, right, bottom] = sides(i);
         let cell = |i: usize| (i as f64 - (side / 2) as f64) * stride;
         let (dx, dy) = (cell(i % side) + (right - left) / 2.0, cell(i / side) + (bottom - top) / 2.0);
         let rate = penalty * score * rate;
@@ -207,7 +206,7 @@ fn context((w, h): (f64, f64), recipe: &Recipe) -> f64 {
 }
 
 /// Offsets of the network's channels in a pixel's bytes.
-fn channels(format: PixelFormat, order: Channels) -> [usize; 3] {
+fn offsets(format: PixelFormat, order: Channels) -> [usize; 3] {
     match (format, order) {
         (PixelFormat::Gray8, _) => [0; 3],
         (PixelFormat::Rgb8 | PixelFormat::Rgba8, Channels::Bgr) => [2, 1, 0],
@@ -216,12 +215,13 @@ fn channels(format: PixelFormat, order: Channels) -> [usize; 3] {
     }
 }
 
-fn mean_of(frame: &Frame<'_>, channels: [usize; 3]) -> [u8; 3] {
-    let bytes = frame.format().bytes();
+/// Mean of each of the network's channels.
+fn mean_of(frame: &Frame<'_>, channels: Channels) -> [u8; 3] {
+    let (bytes, offsets) = (frame.format().bytes(), offsets(frame.format(), channels));
     let mut sums = [0u64; 3];
     for y in 0..frame.height() {
         for pixel in frame.row(y)[..frame.width() * bytes].chunks_exact(bytes) {
-            (0..3).for_each(|k| sums[k] += u64::from(pixel[channels[k]]));
+            (0..3).for_each(|k| sums[k] += u64::from(pixel[offsets[k]]));
         }
     }
     sums.map(|sum| (sum / (frame.width() * frame.height()) as u64) as u8)
@@ -231,7 +231,7 @@ fn mean_of(frame: &Frame<'_>, channels: [usize; 3]) -> [u8; 3] {
 ///
 /// Networks are trained on pictures that OpenCV resized. One gray level of difference changes which of two cells is
 /// chosen, so this is its arithmetic: weights of 11 bits, those of columns without a fraction beyond the border.
-fn cut(frame: &Frame<'_>, channels: [usize; 3], center: (f64, f64), side: f64, out: usize, mean: [u8; 3]) -> Vec<f32> {
+fn cut(frame: &Frame<'_>, channels: Channels, center: (f64, f64), side: f64, out: usize, mean: [u8; 3]) -> Vec<f32> {
     let side = side.round().max(1.0);
     // The centre of a box in whole pixels, as the network was trained.
     let start = |center: f64| (center - 0.5 - (side + 1.0) / 2.0 + 0.5).floor();
@@ -249,9 +249,9 @@ fn cut(frame: &Frame<'_>, channels: [usize; 3], center: (f64, f64), side: f64, o
     };
     let (left, top) = (start(center.0), start(center.1));
     let columns: Vec<_> = (0..out).map(|i| point(left, i, frame.width(), false)).collect();
-    let bytes = frame.format().bytes();
+    let (bytes, offsets) = (frame.format().bytes(), offsets(frame.format(), channels));
     let value = |row: Option<&[u8]>, x: Option<usize>| match (row, x) {
-        (Some(row), Some(x)) => channels.map(|k| i32::from(row[x * bytes + k])),
+        (Some(row), Some(x)) => offsets.map(|k| i32::from(row[x * bytes + k])),
         _ => mean.map(i32::from),
     };
     let across = |y: Option<usize>, line: &mut [i32]| {
@@ -368,7 +368,7 @@ mod tests {
         ];
         for (center, side, expected) in [((6.0, 5.0), 7.0, &inside[..]), ((1.2, 8.7), 9.0, &beyond)] {
             let out = expected.len().isqrt();
-            let found = cut(&frame, [0; 3], center, side, out, mean_of(&frame, [0; 3]));
+            let found = cut(&frame, Channels::Rgb, center, side, out, mean_of(&frame, Channels::Rgb));
             let expected: Vec<f32> = expected.iter().map(|&v| v as f32).collect();
             assert_eq!(found, expected.repeat(3), "{center:?}");
         }

@@ -120,16 +120,7 @@ impl WindowGrid {
     }
 }
 
-/// Cuts search maps and templates of a [`WindowGrid`] out of frames.
-#[derive(Clone, Debug)]
-pub(super) struct WindowCutter {
-    map: Cutter,
-    /// A template with its margin.
-    template: Cutter,
-    margined: Vec<f32>,
-    columns: usize,
-}
-
+/// Cuts patches of whole cells out of frames.
 #[derive(Clone, Debug)]
 struct Cutter {
     sampler: Resampler,
@@ -168,38 +159,6 @@ impl Cutter {
     }
 }
 
-impl WindowCutter {
-    /// Creates a cutter for the windows of `grid`, with memory for all sizes that its target may have in a `frame` of
-    /// this size.
-    pub fn new(grid: &WindowGrid, frame: (usize, usize)) -> Self {
-        let around = (grid.template.0 + 2 * MARGIN, grid.template.1 + 2 * MARGIN);
-        let scale = grid.step / CELL as f64;
-        let (_, largest) = limits(grid.size, frame);
-        Self {
-            map: Cutter::new(grid.map, scale, largest),
-            template: Cutter::new(around, scale, largest),
-            margined: vec![0.0; around.0 * around.1 * hog::LANES],
-            columns: grid.template.1,
-        }
-    }
-
-    /// Writes the search map around `pose` to `out`, `[row][column][hog::LANES]`, and moves the grid there.
-    pub fn cut_map(&mut self, grid: &mut WindowGrid, frame: &Frame<'_>, pose: Pose, out: &mut [f32]) {
-        grid.scale = pose.scale;
-        grid.middle = self.map.cut(frame, pose, out);
-    }
-
-    /// Writes the template of a target at `pose` to `out`, `[row][column][hog::LANES]`.
-    pub fn cut_template(&mut self, frame: &Frame<'_>, pose: Pose, out: &mut [f32]) {
-        self.template.cut(frame, pose, &mut self.margined);
-        let (cols, around) = (self.columns, self.columns + 2 * MARGIN);
-        for (r, to) in out.chunks_exact_mut(cols * hog::LANES).enumerate() {
-            let from = ((r + MARGIN) * around + MARGIN) * hog::LANES;
-            to.copy_from_slice(&self.margined[from..][..cols * hog::LANES]);
-        }
-    }
-}
-
 /// Samples of the background that the first frame gives, at most.
 const FIRST_NEGATIVES: usize = 32;
 
@@ -214,8 +173,11 @@ pub(super) struct WindowLocalizer {
     accepted: usize,
     /// The decision that the last detection stands on.
     decision: f64,
-    grid: WindowGrid,
-    cutter: WindowCutter,
+    pub grid: WindowGrid,
+    map_cutter: Cutter,
+    /// Cuts templates with a margin.
+    template_cutter: Cutter,
+    margined: Vec<f32>,
     template: Vec<f32>,
     /// How much nearness to the middle counts, `[row][column]` of the response.
     prior: Vec<f32>,
@@ -243,13 +205,15 @@ impl WindowLocalizer {
     /// [`Error::Box`] when the search area is too large or shows nothing; the machine's error in its first fit.
     pub fn new(params: &WindowParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
         let mut grid = WindowGrid::new(params, bbox)?;
-        let mut cutter = WindowCutter::new(&grid, frame.size());
-        let mut first = vec![0.0; grid.map.0 * grid.map.1 * hog::LANES];
-        cutter.cut_map(&mut grid, frame, Pose::of(bbox), &mut first);
+        let (map, template) = (grid.map, grid.template);
+        let margined = (template.0 + 2 * MARGIN, template.1 + 2 * MARGIN);
+        let (scale, (_, largest)) = (grid.step / CELL as f64, limits(grid.size, frame.size()));
+        let mut map_cutter = Cutter::new(map, scale, largest);
+        let mut first = vec![0.0; map.0 * map.1 * hog::LANES];
+        grid.middle = map_cutter.cut(frame, Pose::of(bbox), &mut first);
         if is_blank(&first) {
             return Err(uniform(bbox));
         }
-        let (map, template) = (grid.map, grid.template);
         let settings = WindowSettings {
             kernel: params.kernel,
             size: map,
@@ -275,7 +239,9 @@ impl WindowLocalizer {
             accepted: 0,
             decision: f64::NEG_INFINITY,
             grid,
-            cutter,
+            map_cutter,
+            template_cutter: Cutter::new(margined, scale, largest),
+            margined: vec![0.0; margined.0 * margined.1 * hog::LANES],
             template: vec![0.0; template.0 * template.1 * hog::LANES],
             prior,
             detector,
@@ -287,16 +253,12 @@ impl WindowLocalizer {
 
     /// Scores all windows around the target's place `at`; false where there is nothing to see in the whole area.
     pub fn scan(&mut self, frame: &Frame<'_>, at: Pose) -> bool {
-        self.cutter.cut_map(&mut self.grid, frame, at, self.detector.input());
+        self.grid.scale = at.scale;
+        self.grid.middle = self.map_cutter.cut(frame, at, self.detector.input());
         let seen = !is_blank(self.detector.input());
         self.detector.take_input();
         self.detector.respond();
         seen
-    }
-
-    /// How far from the middle the windows of a scan reach, in pixels (x, y).
-    pub fn reach(&self) -> (f64, f64) {
-        self.grid.reach()
     }
 
     /// The best window of the last scan; with `near`, nearness to the middle counts too.
@@ -360,18 +322,13 @@ impl WindowLocalizer {
             return Learned::Done;
         }
         self.accepted = 0;
-        self.learn_at(frame, at)
-    }
-
-    /// Learns the sample of the target at `at` with the share that a newest one has.
-    pub fn learn_at(&mut self, frame: &Frame<'_>, at: Pose) -> Learned {
         self.learn_sample(frame, at, self.params.sample_share)
     }
 
     /// Learns the sample of the target at `at` with `share` of the weight of all of them, and those windows of the last
     /// scan that scored highest and lie elsewhere.
     fn learn_sample(&mut self, frame: &Frame<'_>, at: Pose, share: f64) -> Learned {
-        self.cutter.cut_template(frame, at, &mut self.template);
+        self.cut_template(frame, at);
         self.detector.add_positive(&self.template, share, 1.0);
         self.find_distractors(self.grid.place_of(at.center));
         for &(_, r, c) in &self.peaks {
@@ -379,6 +336,16 @@ impl WindowLocalizer {
         }
         let fitted = self.detector.fit();
         if fitted.is_ok() { Learned::Done } else { Learned::KeptModel }
+    }
+
+    /// Cuts the template of a target at `at`.
+    fn cut_template(&mut self, frame: &Frame<'_>, at: Pose) {
+        self.template_cutter.cut(frame, at, &mut self.margined);
+        let (cols, margined) = (self.grid.template.1, self.grid.template.1 + 2 * MARGIN);
+        for (r, to) in self.template.chunks_exact_mut(cols * hog::LANES).enumerate() {
+            let from = ((r + MARGIN) * margined + MARGIN) * hog::LANES;
+            to.copy_from_slice(&self.margined[from..][..cols * hog::LANES]);
+        }
     }
 
     /// The highest local maxima of the last response that lie apart from the target at `at` (row, column), to `peaks`.
