@@ -3,7 +3,7 @@
 #
 #     scripts/mutants.sh                                        all four rooms: some 5,600, days on two cores
 #     scripts/mutants.sh machines                               one room
-#     scripts/mutants.sh tracker -f src/tracker/guard.rs        one file (-f takes globs, and may stand several times)
+#     scripts/mutants.sh tracker -f src/tracker/verifier.rs     one file (-f takes globs, and may stand several times)
 #     scripts/mutants.sh tracker --shard 2/8                    the third of eight parts
 #     scripts/mutants.sh kernels --list                         a list of the mistakes, planting nothing
 #

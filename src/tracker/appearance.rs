@@ -17,10 +17,13 @@ use std::ops::Range;
 use nalgebra::{Cholesky, DMatrix, DVector};
 
 use super::background_localizer::CELL;
+use super::localizer::Learned;
 use super::params::IdentityMachineParams;
+use super::verifier::{Sample, Verifier, ViewFeatures};
 use crate::archive::Archive;
 use crate::features::color::is_color;
 use crate::features::hog::LANES;
+use crate::frame::PixelFormat;
 use crate::simd::leveled;
 
 /// Levels of each colour in the histogram, and its bins.
@@ -57,19 +60,6 @@ const AROUND: [(f64, f64); 14] = [
 ];
 /// Distance from the target, in its sizes, from which a window counts as another.
 const MIN_DISTANCE: f64 = 0.5;
-
-/// The search area of a localizer, in features.
-#[derive(Clone, Copy)]
-pub(super) struct ViewFeatures<'a> {
-    /// Features without their window function, `[row][column][32]`; empty where nothing compares them.
-    pub map: &'a [f32],
-    /// Colour bins of the pixels.
-    pub bins: &'a [u16],
-    /// Whether the frame has colours.
-    pub in_color: bool,
-    /// Rows and columns of cells from the middle to the place that is compared.
-    pub shift: (f64, f64),
-}
 
 /// The samples of one class: a range of slots.
 #[derive(Clone, Debug)]
@@ -146,33 +136,9 @@ impl Appearance {
         }
     }
 
-    /// False of a gray frame, which cannot be compared with a target that was given in colour.
-    fn can_compare(&self, view: ViewFeatures<'_>) -> bool {
-        view.in_color || !self.color
-    }
-
-    /// The decision of the window at the view's shift: about 1 for the target as it was given, -1 for its surroundings.
-    pub fn score(&mut self, view: ViewFeatures<'_>) -> Option<f64> {
-        if !self.can_compare(view) {
-            return None;
-        }
-        self.describe(view, view.shift);
-        Some(self.classes.iter().flat_map(Class::slots).map(|slot| self.alpha[slot] * self.kernel(slot)).sum())
-    }
-
-    /// Learns the target if this is one of the first frames, or `certain` and this frame's turn.
-    pub fn learn(&mut self, view: ViewFeatures<'_>, certain: bool) {
-        if !self.can_compare(view) {
-            return;
-        }
-        self.frames += 1;
-        let anchor = self.frames <= ANCHOR_FRAMES;
-        let interval = if anchor { ANCHOR_INTERVAL } else { INTERVAL };
-        if self.frames == 1 || self.frames >= self.last_learned + interval && (certain || anchor) {
-            self.last_learned = self.frames;
-            self.add_view(view);
-            self.fit();
-        }
+    /// The view of a sample; `None` of a gray frame, which cannot be compared with a target that was given in colour.
+    fn comparable<'a>(&self, sample: &Sample<'a>) -> Option<ViewFeatures<'a>> {
+        sample.view.filter(|_| !self.color || sample.frame.format() != PixelFormat::Gray8)
     }
 
     /// Adds the target at the view's shift to its samples, and windows around the target to those of its surroundings.
@@ -312,6 +278,30 @@ impl Appearance {
     }
 }
 
+impl Verifier for Appearance {
+    /// The decision of the window at the view's shift: about 1 for the target as it was given, -1 for its surroundings.
+    fn score(&mut self, sample: &Sample<'_>) -> Option<f32> {
+        let view = self.comparable(sample)?;
+        self.describe(view, view.shift);
+        let terms = self.classes.iter().flat_map(Class::slots).map(|slot| self.alpha[slot] * self.kernel(slot));
+        Some(terms.sum::<f64>() as f32)
+    }
+
+    /// Learns the target if this is one of the first frames, or `certain` and this frame's turn.
+    fn learn(&mut self, sample: &Sample<'_>, certain: bool) -> Learned {
+        let Some(view) = self.comparable(sample) else { return Learned::Done };
+        self.frames += 1;
+        let anchor = self.frames <= ANCHOR_FRAMES;
+        let interval = if anchor { ANCHOR_INTERVAL } else { INTERVAL };
+        if self.frames == 1 || self.frames >= self.last_learned + interval && (certain || anchor) {
+            self.last_learned = self.frames;
+            self.add_view(view);
+            self.fit();
+        }
+        Learned::Done
+    }
+}
+
 /// Gradients of four cells, mixed; colour names are left out.
 #[inline(always)]
 fn mix(corners: [&[f32; LANES]; 4], shares: [f32; 4]) -> [f32; LANES] {
@@ -337,8 +327,11 @@ leveled! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::Frame;
+    use crate::tracker::localizer::Pose;
 
     const CELLS: usize = 24;
+    const POSE: Pose = Pose { center: (0.0, 0.0), scale: 1.0, angle: 0.0, aspect: 1.0 };
 
     /// Features of a view with a pattern in its middle and another one around it, and its colour bins.
     fn view(target: u32, around: u32, colors: (u16, u16)) -> (Vec<f32>, Vec<u16>) {
@@ -357,7 +350,16 @@ mod tests {
     }
 
     fn features((features, bins): &(Vec<f32>, Vec<u16>)) -> ViewFeatures<'_> {
-        ViewFeatures { map: features, bins, in_color: true, shift: (0.0, 0.0) }
+        ViewFeatures { map: features, bins, shift: (0.0, 0.0) }
+    }
+
+    fn score(appearance: &mut Appearance, view: ViewFeatures<'_>) -> f32 {
+        appearance.score(&Sample { frame: &Frame::rgb(&[0; 3], 1, 1).unwrap(), pose: POSE, view: Some(view) }).unwrap()
+    }
+
+    fn learn(appearance: &mut Appearance, view: ViewFeatures<'_>, certain: bool) {
+        let frame = Frame::rgb(&[0; 3], 1, 1).unwrap();
+        appearance.learn(&Sample { frame: &frame, pose: POSE, view: Some(view) }, certain);
     }
 
     fn machine(color: bool) -> Appearance {
@@ -370,16 +372,16 @@ mod tests {
             let mut appearance = machine(color);
             let seen = view(1, 2, (0x7fff, 0));
             let seen = features(&seen);
-            appearance.learn(seen, true);
-            let given = appearance.score(seen).unwrap();
+            learn(&mut appearance, seen, true);
+            let given = score(&mut appearance, seen);
             assert!(given > 0.8, "{given}");
             for shift in [(8.0, 0.0), (0.0, -8.0), (6.0, 6.0)] {
-                let decision = appearance.score(ViewFeatures { shift, ..seen }).unwrap();
+                let decision = score(&mut appearance, ViewFeatures { shift, ..seen });
                 assert!(decision < -0.4, "{shift:?}: {decision}");
             }
             let seen = view(3, 2, (0x001f, 0));
             let seen = features(&seen);
-            assert!(appearance.score(seen).unwrap() < given - 0.5);
+            assert!(score(&mut appearance, seen) < given - 0.5);
         }
     }
 
@@ -390,7 +392,8 @@ mod tests {
         for seed in 0..12 {
             let seen = view(1 + seed / 4, 50 + seed, (0x7fff, seed as u16 * 900));
             let seen = features(&seen);
-            (0..ANCHOR_INTERVAL).for_each(|_| appearance.learn(ViewFeatures { shift: (0.3, -0.2), ..seen }, true));
+            (0..ANCHOR_INTERVAL)
+                .for_each(|_| learn(&mut appearance, ViewFeatures { shift: (0.3, -0.2), ..seen }, true));
         }
         let used: Vec<usize> = appearance.classes.iter().flat_map(Class::slots).collect();
         let targets = used.iter().filter(|&&i| i < TARGETS).count();
@@ -415,12 +418,12 @@ mod tests {
         let mut appearance = machine(false);
         let seen = view(1, 2, (0, 0));
         let seen = features(&seen);
-        appearance.learn(seen, true);
+        learn(&mut appearance, seen, true);
         let first = appearance.samples[..appearance.descriptor.len()].to_vec();
         for i in 0..3 * SAMPLES as u32 {
             let seen = view(1, i, (0, 0));
             let seen = features(&seen);
-            (0..INTERVAL).for_each(|_| appearance.learn(seen, true));
+            (0..INTERVAL).for_each(|_| learn(&mut appearance, seen, true));
         }
         assert_eq!(appearance.samples[..first.len()], first);
         assert_eq!(appearance.classes.iter().map(|class| class.count).sum::<usize>(), SAMPLES);
@@ -431,11 +434,11 @@ mod tests {
         let mut appearance = machine(false);
         let seen = view(1, 2, (0, 0));
         let seen = features(&seen);
-        (0..ANCHOR_FRAMES).for_each(|_| appearance.learn(seen, false));
+        (0..ANCHOR_FRAMES).for_each(|_| learn(&mut appearance, seen, false));
         let count = appearance.classes[0].count;
-        (0..5 * INTERVAL).for_each(|_| appearance.learn(seen, false));
+        (0..5 * INTERVAL).for_each(|_| learn(&mut appearance, seen, false));
         assert_eq!(appearance.classes[0].count, count);
-        (0..INTERVAL).for_each(|_| appearance.learn(seen, true));
+        (0..INTERVAL).for_each(|_| learn(&mut appearance, seen, true));
         assert!(appearance.classes[0].count > count);
     }
 }

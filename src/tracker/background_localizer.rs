@@ -14,13 +14,14 @@
 //! All models learn at the place found. Where the target has hardly moved, the filter learns from the spectrum of the
 //! detection.
 
-use super::appearance::{Appearance, ViewFeatures};
+use super::appearance::Appearance;
 use super::calibration::by_filter_and_appearance;
 use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update, uniform};
 use super::params::{BackgroundParams, IdentityParams, RotationParams, ScaleParams};
 use super::redetection::MAX_SCALE;
 use super::response::{evidence_at, highest_from_middle};
 use super::scale_localizer::limits;
+use super::verifier::{Sample, Verifier, ViewFeatures};
 use super::{ResponseLayout, ResponseMap};
 use crate::archive::Archive;
 use crate::bbox::BBox;
@@ -197,10 +198,9 @@ impl BackgroundLocalizer {
     }
 
     /// The result for the place at `shift` of the view, compared with the given target.
-    fn concluded(&mut self, pose: Pose, mut evidence: Evidence, shift: (f64, f64)) -> Located {
-        let view = self.view.features(shift);
-        let score = self.appearance.as_mut().and_then(|appearance| appearance.score(view));
-        evidence.identity = score.map(|score| score as f32);
+    fn concluded(&mut self, frame: &Frame<'_>, pose: Pose, mut evidence: Evidence, shift: (f64, f64)) -> Located {
+        let sample = Sample { frame, pose, view: Some(self.view.features(shift)) };
+        evidence.identity = self.appearance.as_mut().and_then(|appearance| appearance.score(&sample));
         let (by_response, probability) = by_filter_and_appearance(&evidence);
         let params = self.appearance.as_ref().map(|appearance| appearance.params);
         let likeness = match params.zip(evidence.identity.map(f64::from)) {
@@ -212,11 +212,13 @@ impl BackgroundLocalizer {
         Located { likeness, ..Located::new(pose, evidence, Some(probability), true) }
     }
 
-    /// The best place in the view; `None` where the response is not finite.
-    fn answer(&mut self, place: Place) -> Option<Answer> {
+    /// The best place in a view at `pose`; `None` where there is nothing to see, or the response is not finite.
+    fn best_in_view(&mut self, frame: &Frame<'_>, pose: Pose, place: Place) -> Option<Answer> {
+        self.at_rest = false;
+        let seen = self.take(frame, pose);
         self.filter.respond();
         let n = self.cells;
-        let model = self.color.as_mut().filter(|_| self.view.in_color);
+        let model = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8);
         let colors = model.map(|model| model.respond(&self.view));
         let share = self.params.color_weight as f32;
         let answers = self.filter.response();
@@ -242,14 +244,7 @@ impl BackgroundLocalizer {
         evidence.long_term = Some(self.filter.slow_score_at(shift) as f32);
         evidence.color = colors.map(|colors| colors[row * n + col]);
         let merged = f64::from(self.merged[row * n + col]);
-        evidence.peak.is_finite().then_some(Answer { shift, merged, evidence })
-    }
-
-    /// The best place in a view at `pose`; `None` where there is nothing to see.
-    fn best_in_view(&mut self, frame: &Frame<'_>, pose: Pose, place: Place) -> Option<Answer> {
-        self.at_rest = false;
-        let seen = self.take(frame, pose);
-        self.answer(place).filter(|_| seen)
+        (seen && evidence.peak.is_finite()).then_some(Answer { shift, merged, evidence })
     }
 
     /// The result for a frame without texture at `at`.
@@ -288,9 +283,10 @@ impl BackgroundLocalizer {
             (self.view.point((0.0, 0.0)), 1.0)
         };
         if let Some((appearance, certain)) = self.appearance.as_mut().zip(certain) {
-            appearance.learn(self.view.features(self.view.shift_at(center)), certain);
+            let view = Some(self.view.features(self.view.shift_at(center)));
+            appearance.learn(&Sample { frame, pose, view }, certain);
         }
-        if let Some(color) = self.color.as_mut().filter(|_| self.view.in_color) {
+        if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
             color.learn(&self.view, center, zoom);
         }
         // Where only every n-th frame is learned, the rate is n times higher. Rest does not raise the rate.
@@ -365,12 +361,12 @@ impl Localizer for BackgroundLocalizer {
             Extent::Pose | Extent::Lost => self.refine_pose(frame, at, best),
             Extent::Place => (at.at(self.view.in_frame(best.shift)), best),
         };
-        self.concluded(pose, best.evidence, best.shift)
+        self.concluded(frame, pose, best.evidence, best.shift)
     }
 
     fn score_at(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
         let Some(best) = self.best_in_view(frame, at, Place::Middle) else { return self.nothing(at) };
-        self.concluded(at, best.evidence, (0.0, 0.0))
+        self.concluded(frame, at, best.evidence, (0.0, 0.0))
     }
 
     fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned {
@@ -487,8 +483,6 @@ struct View {
     bins: Vec<u16>,
     /// The features that the appearance compares; empty without one.
     map: Vec<f32>,
-    /// Whether the frame has colours.
-    in_color: bool,
     pose: Pose,
     cells: usize,
     /// Pixels of the frame per pixel of the view, at scale 1.
@@ -501,18 +495,18 @@ impl View {
         let pixels = (cells * CELL).pow(2);
         let (rgb, gray, bins) = (vec![0; 4 * pixels], vec![0; pixels], vec![0; pixels]);
         let map = vec![0.0; if is_compared { cells * cells * LANES } else { 0 }];
-        Self { rgb, gray, bins, map, in_color: false, pose, cells, step }
+        Self { rgb, gray, bins, map, pose, cells, step }
     }
 
     fn cut(&mut self, frame: &Frame<'_>, pose: Pose, resampler: &mut Resampler) {
         let region = Region::new(pose.center, self.step * pose.scale).turned(pose.angle);
         resampler.cut(frame, region, &mut self.rgb);
         gray_and_bins(&self.rgb, &mut self.gray, &mut self.bins);
-        (self.pose, self.in_color) = (pose, frame.format() != PixelFormat::Gray8);
+        self.pose = pose;
     }
 
     fn features(&self, shift: (f64, f64)) -> ViewFeatures<'_> {
-        ViewFeatures { map: &self.map, bins: &self.bins, in_color: self.in_color, shift }
+        ViewFeatures { map: &self.map, bins: &self.bins, shift }
     }
 
     /// Pixels of a side.

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::background_localizer::BackgroundLocalizer;
 use super::correction::Correction;
 use super::filter_localizer::FilterLocalizer;
-use super::guard::Guard;
 use super::lifecycle::{Decision, Lifecycle, Observation, Place, Rules};
 use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update, check_start};
 use super::params::SearchParams;
 use super::redetection::{Redetection, RedetectionCriteria, Wanted};
 use super::scale_localizer::ScaleLocalizer;
+use super::verifier::{Guard, Sample, Verifier};
 use super::window_localizer::WindowLocalizer;
 use super::{Params, ResponseMap, State};
 #[cfg(feature = "neural")]
@@ -243,7 +243,7 @@ impl Engine {
         let mut guard = params.guard.as_ref().map(|guard| Guard::new(guard, frame, bbox)).transpose()?;
         let mut evidence = localizer.score_at(frame, pose).evidence;
         if let Some(guard) = &mut guard {
-            evidence.decision = guard.score(frame, pose).map(|score| score as f32);
+            evidence.decision = guard.score(&Sample { frame, pose, view: None });
         }
         let max_doubts = params.guard.as_ref().map_or(usize::MAX, |guard| guard.lost_after);
         let redetection = RedetectionCriteria::of(&params.search).map(|criteria| Redetection::new(criteria, frame));

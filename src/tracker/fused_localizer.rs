@@ -13,6 +13,7 @@ use super::calibration::{by_filter_and_network, by_lone_network, by_network};
 use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update};
 use super::params::ExpertParams;
 use super::siamese_localizer::SiameseLocalizer;
+use super::verifier::{Sample, Verifier};
 use crate::archive::Archive;
 use crate::bbox::BBox;
 use crate::error::Result;
@@ -229,8 +230,8 @@ impl FusedLocalizer {
         let by_appearance = appearance(&there.evidence) - appearance(&found.evidence);
         let by_probability = by_network(score) - sure;
         let own = self.joint(self.filter_at);
-        let similarity = |pose| f64::from(self.network.similarity_anywhere(frame, pose).unwrap_or(0.0));
-        let by_similarity = similarity(network) - similarity(own);
+        let mut similarity = |pose| self.network.score(&Sample { frame, pose, view: None }).unwrap_or(0.0);
+        let by_similarity = f64::from(similarity(network)) - f64::from(similarity(own));
         let now = (by_appearance + by_probability) / 2.0 + by_similarity;
         self.preference += PREFERENCE_RATE * (now - self.preference);
         let decided = self.disagreement_frames >= MIN_DISAGREEMENT;

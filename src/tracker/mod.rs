@@ -4,8 +4,8 @@
 //! last pose and learns its appearance there: a correlation filter (`filter_localizer`), a background-aware filter with
 //! colour, size and angle (`background_localizer`), a kernel machine over windows (`window_localizer`), a network
 //! (`siamese_localizer`), or a filter and a network together (`fused_localizer`); `scale_localizer` follows the size around
-//! the first and the third. `appearance` and `guard` say whether a place looks like what was given. `calibration` makes a
-//! probability of the signals, `lifecycle` alone makes a state, `redetection` searches for a lost target.
+//! the first and the third. A `Verifier` says whether a place looks like what was given. `calibration` makes a probability
+//! of the signals, `lifecycle` alone makes a state, `redetection` searches for a lost target.
 
 mod appearance;
 mod background_localizer;
@@ -15,7 +15,6 @@ mod engine;
 mod filter_localizer;
 #[cfg(feature = "neural")]
 mod fused_localizer;
-mod guard;
 mod lifecycle;
 mod localizer;
 mod params;
@@ -27,6 +26,7 @@ mod scale_localizer;
 mod scene_cut;
 #[cfg(feature = "neural")]
 mod siamese_localizer;
+mod verifier;
 mod window_localizer;
 
 #[doc(hidden)]

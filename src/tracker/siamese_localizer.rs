@@ -10,6 +10,7 @@ use rten_tensor::prelude::*;
 
 use super::calibration::by_network;
 use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update};
+use super::verifier::{Sample, Verifier};
 use super::{ResponseLayout, ResponseMap};
 use crate::archive::Archive;
 use crate::bbox::BBox;
@@ -176,15 +177,6 @@ impl SiameseLocalizer {
         self.likeness(&pooled(map, middle, side)?)
     }
 
-    /// Similarity like [`SiameseLocalizer::similarity`], also outside the last search area.
-    pub fn similarity_anywhere(&self, frame: &Frame<'_>, pose: Pose) -> Option<f32> {
-        self.similarity(pose).or_else(|| {
-            let size = pose.size(self.size);
-            let map = exemplar_at(&self.networks, &self.pool, frame, self.mean, pose.center, size).ok()?;
-            self.likeness(&middle_mean(&map)?)
-        })
-    }
-
     /// The cosine of a mean feature and that of the given box.
     fn likeness(&self, here: &[f32]) -> Option<f32> {
         let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
@@ -290,6 +282,22 @@ leveled! {
         for ((to, above), below) in to.iter_mut().zip(above).zip(below) {
             *to = ((((above * upper) >> 16) + ((below * lower) >> 16) + 2) >> 2) as f32;
         }
+    }
+}
+
+impl Verifier for SiameseLocalizer {
+    /// Similarity like [`SiameseLocalizer::similarity`], also outside the last search area.
+    fn score(&mut self, &Sample { frame, pose, .. }: &Sample<'_>) -> Option<f32> {
+        self.similarity(pose).or_else(|| {
+            let size = pose.size(self.size);
+            let map = exemplar_at(&self.networks, &self.pool, frame, self.mean, pose.center, size).ok()?;
+            self.likeness(&middle_mean(&map)?)
+        })
+    }
+
+    /// The network learns nothing after the first frame.
+    fn learn(&mut self, _: &Sample<'_>, _: bool) -> Learned {
+        Learned::Done
     }
 }
 

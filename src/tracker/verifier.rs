@@ -1,7 +1,9 @@
-//! A guard: a kernel machine over real windows that judges the box and can move the target.
+//! Verifiers tell whether a place looks like the given target: the [appearance](super::appearance) of the search area,
+//! the features of a network, and a guard.
 //!
-//! A localizer adapts to whatever it is on, the guard learns only above its gate. When it no longer recognises the target
-//! where the box is, but does elsewhere, the box is put there.
+//! A guard is a verifier that can propose a place: a kernel machine over real windows. A localizer adapts to whatever it
+//! is on, the guard learns only above its gate. When it no longer recognises the target where the box is, but does
+//! elsewhere, the box is put there.
 
 use super::localizer::{Learned, Pose};
 use super::params::GuardParams;
@@ -11,7 +13,36 @@ use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
 
-/// A verifier that can move the target.
+/// The search area of a localizer, in features.
+#[derive(Clone, Copy)]
+pub(super) struct ViewFeatures<'a> {
+    /// Features without their window function, `[row][column][32]`; empty where nothing compares them.
+    pub map: &'a [f32],
+    /// Colour bins of the pixels.
+    pub bins: &'a [u16],
+    /// Rows and columns of cells from the middle to the place that is compared.
+    pub shift: (f64, f64),
+}
+
+/// A place of a frame that is compared with what was given.
+#[derive(Clone, Copy)]
+pub(super) struct Sample<'a> {
+    pub frame: &'a Frame<'a>,
+    pub pose: Pose,
+    /// The area that a localizer has cut around the place.
+    pub view: Option<ViewFeatures<'a>>,
+}
+
+/// Says whether a place looks like the given target.
+pub(super) trait Verifier {
+    /// About 1 for the target as it was given, lower for anything else; `None` where the place cannot be judged.
+    fn score(&mut self, sample: &Sample<'_>) -> Option<f32>;
+
+    /// Offers the target at a place, which is `certain` or not.
+    fn learn(&mut self, sample: &Sample<'_>, certain: bool) -> Learned;
+}
+
+/// A verifier that can propose a place.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
     pub params: GuardParams,
@@ -47,28 +78,23 @@ impl Guard {
     /// Judges the target's place `here`. In doubt it looks around; after `lost-after` doubtful frames,
     /// everywhere.
     pub fn watch(&mut self, frame: &Frame<'_>, here: Pose) -> Verdict {
-        let seen = self.score(frame, here);
-        let decision = seen.map(|score| score as f32);
-        if let Some(score) = seen.filter(|&score| score >= self.params.uncertain_below) {
+        let sample = Sample { frame, pose: here, view: None };
+        let seen = self.score(&sample);
+        if seen.is_some_and(|score| f64::from(score) >= self.params.uncertain_below) {
             (self.doubts, self.scale) = (0, here.scale);
-            let learned = self.detector.learn_above_gate(frame, here, score);
-            return Verdict { decision, found: None, learned };
+            return Verdict { decision: seen, found: None, learned: self.learn(&sample, true) };
         }
         self.doubts += 1;
-        let found = self.propose(frame, here, seen);
+        let (score, found) = self.propose(frame, here, seen).unzip();
         if found.is_some() {
             self.doubts = 0;
         }
-        Verdict {
-            decision: found.map_or(decision, |(score, _)| Some(score as f32)),
-            found: found.map(|(_, pose)| pose),
-            learned: Learned::Done,
-        }
+        Verdict { decision: score.map(|score| score as f32).or(seen), found, learned: Learned::Done }
     }
 
     /// A better place than `here`, which scores as `seen` says, and the score there.
-    fn propose(&mut self, frame: &Frame<'_>, here: Pose, seen: Option<f64>) -> Option<(f64, Pose)> {
-        let elsewhere = seen.unwrap_or(f64::NEG_INFINITY) + self.params.margin;
+    fn propose(&mut self, frame: &Frame<'_>, here: Pose, seen: Option<f32>) -> Option<(f64, Pose)> {
+        let elsewhere = seen.map_or(f64::NEG_INFINITY, f64::from) + self.params.margin;
         let near = self.detector.best(true);
         let there = Pose { scale: self.scale, ..here };
         if seen.is_some() && near.score > self.params.accept_above.max(elsewhere) {
@@ -79,11 +105,6 @@ impl Guard {
             return None;
         }
         self.search_tiles(frame, there, accept_above)
-    }
-
-    /// The score at `here`; `None` where there is nothing to see. Nothing is learned.
-    pub fn score(&mut self, frame: &Frame<'_>, here: Pose) -> Option<f64> {
-        self.detector.scan(frame, here).then(|| self.detector.score_at_middle())
     }
 
     /// Score and place of the best window of the next search areas, if it is accepted.
@@ -104,6 +125,17 @@ impl Guard {
             }
         }
         best
+    }
+}
+
+impl Verifier for Guard {
+    fn score(&mut self, sample: &Sample<'_>) -> Option<f32> {
+        self.detector.scan(sample.frame, sample.pose).then(|| self.detector.score_at_middle() as f32)
+    }
+
+    /// The place is the one that was scored last. It is learned above the gate.
+    fn learn(&mut self, sample: &Sample<'_>, _: bool) -> Learned {
+        self.detector.learn_above_gate(sample.frame, sample.pose, self.detector.score_at_middle())
     }
 }
 
@@ -323,16 +355,17 @@ mod tests {
         let verdict = guard.watch(&black, here());
         assert_eq!((verdict.decision, verdict.found, verdict.learned), (None, None, Learned::Done));
         assert_eq!(guard.doubts, 1);
-        assert_eq!(guard.score(&black, here()), None);
+        assert_eq!(guard.score(&Sample { frame: &black, pose: here(), view: None }), None);
     }
 
     #[test]
     fn a_score_is_of_the_place_that_was_asked_for_and_teaches_nothing() {
         let first = picture(START);
         let mut guard = doubting(|p| p.windows.gate = -100.0);
-        let score = guard.score(&first.frame(), here());
-        assert_eq!(score, Some(scores(&first).0));
-        assert_eq!(guard.score(&first.frame(), here()), score);
+        let sample = Sample { frame: &first.frame(), pose: here(), view: None };
+        let score = guard.score(&sample);
+        assert_eq!(score, Some(scores(&first).0 as f32));
+        assert_eq!(guard.score(&sample), score);
     }
 
     /// A search that has lost the target follows the size of something else.
