@@ -171,8 +171,6 @@ pub(super) struct WindowLocalizer {
     params: WindowParams,
     /// Accepted frames since one was learned from.
     accepted: usize,
-    /// The decision that the last detection stands on.
-    decision: f64,
     pub grid: WindowGrid,
     map_cutter: Cutter,
     /// Cuts templates with a margin.
@@ -237,7 +235,6 @@ impl WindowLocalizer {
             params: params.clone(),
             calibration: Calibration::of_machine(params.machine.kind()),
             accepted: 0,
-            decision: f64::NEG_INFINITY,
             grid,
             map_cutter,
             template_cutter: Cutter::new(margined, scale, largest),
@@ -369,11 +366,10 @@ impl WindowLocalizer {
     }
 
     /// The result of the last scan for the window at `place`, with the target's pose `pose`.
-    fn located(&mut self, pose: Pose, place: (usize, usize), seen: bool) -> Located {
+    fn located(&self, pose: Pose, place: (usize, usize), seen: bool) -> Located {
         let (response, size) = (self.detector.response(), self.grid.windows());
         let mut evidence = evidence_at(response, size, place, PEAK_RADIUS, ResponseLayout::Centered);
         evidence.decision = seen.then_some(evidence.peak);
-        self.decision = f64::from(evidence.peak);
         Located::new(pose, evidence, Some(self.calibration.probability(&evidence)), seen)
     }
 }
@@ -395,7 +391,7 @@ impl Localizer for WindowLocalizer {
     fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned {
         let at = located.pose;
         match update {
-            Update::Usual => self.learn_above_gate(frame, at, self.decision),
+            Update::Usual => self.learn_above_gate(frame, at, f64::from(located.evidence.peak)),
             Update::Blend(share) => self.learn_sample(frame, at, share),
             Update::Held(factor) => self.learn_sample(frame, at, self.params.sample_share / factor),
         }
