@@ -53,6 +53,13 @@ impl<'a> Archive<'a> {
         }
     }
 
+    /// Transfers a part that both sides have, or neither.
+    pub fn optional<P>(&mut self, part: &mut Option<P>, transfer: impl FnOnce(&mut P, &mut Self)) {
+        if let Some(part) = part {
+            transfer(part, self);
+        }
+    }
+
     /// Transfers numbers whose count both sides know.
     pub fn floats<'f>(&mut self, floats: impl IntoIterator<Item = &'f mut f32>) {
         for float in floats {

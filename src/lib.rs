@@ -148,7 +148,7 @@ pub mod fuzzed {
     /// Reads the networks of a folder and runs them once.
     #[cfg(feature = "neural")]
     pub fn networks(folder: &std::path::Path) -> bool {
-        crate::tracker::loads_networks(folder)
+        crate::network::Networks::load(folder).is_ok()
     }
 }
 

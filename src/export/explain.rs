@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::kernels::Kernel;
 use crate::text::{escape, fill};
-use crate::tracker::{FilterLocalizer, FilterParams, FilterSnapshot, Params, ScaleParams, SearchParams};
+use crate::tracker::{FilterLocalizer, FilterParams, FilterSnapshot, Params, ScaleParams, SearchParams, check_start};
 
 /// The line of `needle` in `text`, from 1. The line is found when the program is built, so no page names a line of
 /// older code.
@@ -74,6 +74,7 @@ impl Replay {
     pub fn new(params: &Params, frame: &Frame<'_>, first: usize, bbox: BBox) -> Result<Self> {
         match &params.search {
             SearchParams::Filter(filter) if filter.scale == ScaleParams::None && params.guard.is_none() => {
+                check_start(frame.size(), bbox)?;
                 let search = FilterLocalizer::new(filter, frame, bbox)?;
                 Ok(Self { params: filter.clone(), first, size: (bbox.w, bbox.h), search })
             }
@@ -93,7 +94,7 @@ impl Replay {
 
     /// The box of the target.
     pub fn bbox(&self) -> BBox {
-        self.search.bbox(self.size)
+        self.search.pose().bbox(self.size)
     }
 
     /// Detects in `frame`, the one at `number` of the sequence `name`, and returns the page about it. In the first frame

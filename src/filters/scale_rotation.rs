@@ -267,7 +267,7 @@ impl ScaleFilter {
 /// A filter for the angle of a box; owns the memory for it.
 #[derive(Clone, Debug)]
 pub(crate) struct RotationFilter {
-    params: RotationFilterParams,
+    pub params: RotationFilterParams,
     /// Width and height of what is cut out, in pixels of the patch.
     size: (f64, f64),
     /// Columns and rows of a small patch.

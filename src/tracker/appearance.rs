@@ -18,6 +18,7 @@ use nalgebra::{Cholesky, DMatrix, DVector};
 
 use super::background_localizer::CELL;
 use super::localizer::Learned;
+use super::params::IdentityMachineParams;
 use super::verifier::{Sample, Verifier, ViewFeatures};
 use crate::archive::Archive;
 use crate::features::color::is_color;
@@ -91,6 +92,7 @@ impl Class {
 /// The machine of one target, and the memory that a frame needs.
 #[derive(Clone, Debug)]
 pub(super) struct Appearance {
+    pub params: IdentityMachineParams,
     /// Cells of a side of the view.
     cells: usize,
     /// Rows and columns of cells of the target.
@@ -112,12 +114,13 @@ pub(super) struct Appearance {
 
 impl Appearance {
     /// Creates the machine for a target of `size` (rows, columns) cells in a view of `cells` cells a side.
-    pub fn new(cells: usize, size: (f64, f64), color: bool) -> Self {
+    pub fn new(cells: usize, size: (f64, f64), color: bool, params: IdentityMachineParams) -> Self {
         let side = |length: f64| (length.round() as usize).clamp(3, cells / 2);
         let window = (side(size.0), side(size.1));
         let length = window.0 * window.1 * LANES + if color { BINS } else { 0 };
         let class = |first: usize, capacity: usize| Class { first, capacity, count: 0, anchored: 0 };
         Self {
+            params,
             cells,
             window,
             color,
@@ -136,12 +139,6 @@ impl Appearance {
     /// The view of a sample; `None` of a gray frame, which cannot be compared with a target that was given in colour.
     fn comparable<'a>(&self, sample: &Sample<'a>) -> Option<ViewFeatures<'a>> {
         sample.view.filter(|_| !self.color || sample.frame.format() != PixelFormat::Gray8)
-    }
-
-    /// The decision of the window at the view's shift.
-    fn decision(&mut self, view: ViewFeatures<'_>) -> f64 {
-        self.describe(view, view.shift);
-        self.classes.iter().flat_map(Class::slots).map(|slot| self.alpha[slot] * self.kernel(slot)).sum()
     }
 
     /// Adds the target at the view's shift to its samples, and windows around the target to those of its surroundings.
@@ -282,13 +279,15 @@ impl Appearance {
 }
 
 impl Verifier for Appearance {
-    /// About 1 for the target as it was given, -1 for its surroundings.
-    fn score(&mut self, sample: &Sample<'_>) -> Option<f64> {
+    /// The decision of the window at the view's shift: about 1 for the target as it was given, -1 for its surroundings.
+    fn score(&mut self, sample: &Sample<'_>) -> Option<f32> {
         let view = self.comparable(sample)?;
-        Some(self.decision(view))
+        self.describe(view, view.shift);
+        let terms = self.classes.iter().flat_map(Class::slots).map(|slot| self.alpha[slot] * self.kernel(slot));
+        Some(terms.sum::<f64>() as f32)
     }
 
-    /// The target is learned if it is one of the first frames, or `certain` and this frame's turn.
+    /// Learns the target if this is one of the first frames, or `certain` and this frame's turn.
     fn learn(&mut self, sample: &Sample<'_>, certain: bool) -> Learned {
         let Some(view) = self.comparable(sample) else { return Learned::Done };
         self.frames += 1;
@@ -307,12 +306,8 @@ impl Verifier for Appearance {
 #[inline(always)]
 fn mix(corners: [&[f32; LANES]; 4], shares: [f32; 4]) -> [f32; LANES] {
     let mut cell = [0.0; LANES];
-    for (l, v) in cell.iter_mut().enumerate() {
-        let sum = shares[0] * corners[0][l]
-            + shares[1] * corners[1][l]
-            + shares[2] * corners[2][l]
-            + shares[3] * corners[3][l];
-        *v = if is_color(l) { 0.0 } else { sum };
+    for (l, v) in cell.iter_mut().enumerate().filter(|&(l, _)| !is_color(l)) {
+        *v = (0..4).map(|corner| shares[corner] * corners[corner][l]).sum();
     }
     cell
 }
@@ -332,11 +327,11 @@ leveled! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bbox::BBox;
     use crate::frame::Frame;
     use crate::tracker::localizer::Pose;
 
     const CELLS: usize = 24;
+    const POSE: Pose = Pose { center: (0.0, 0.0), scale: 1.0, angle: 0.0, aspect: 1.0 };
 
     /// Features of a view with a pattern in its middle and another one around it, and its colour bins.
     fn view(target: u32, around: u32, colors: (u16, u16)) -> (Vec<f32>, Vec<u16>) {
@@ -358,14 +353,17 @@ mod tests {
         ViewFeatures { map: features, bins, shift: (0.0, 0.0) }
     }
 
+    fn score(appearance: &mut Appearance, view: ViewFeatures<'_>) -> f32 {
+        appearance.score(&Sample { frame: &Frame::rgb(&[0; 3], 1, 1).unwrap(), pose: POSE, view: Some(view) }).unwrap()
+    }
+
     fn learn(appearance: &mut Appearance, view: ViewFeatures<'_>, certain: bool) {
         let frame = Frame::rgb(&[0; 3], 1, 1).unwrap();
-        let pose = Pose::of(BBox::new(0.0, 0.0, 1.0, 1.0));
-        appearance.learn(&Sample { frame: &frame, pose, view: Some(view) }, certain);
+        appearance.learn(&Sample { frame: &frame, pose: POSE, view: Some(view) }, certain);
     }
 
     fn machine(color: bool) -> Appearance {
-        Appearance::new(CELLS, (8.0, 8.0), color)
+        Appearance::new(CELLS, (8.0, 8.0), color, IdentityMachineParams::default())
     }
 
     #[test]
@@ -375,15 +373,15 @@ mod tests {
             let seen = view(1, 2, (0x7fff, 0));
             let seen = features(&seen);
             learn(&mut appearance, seen, true);
-            let given = appearance.decision(seen);
+            let given = score(&mut appearance, seen);
             assert!(given > 0.8, "{given}");
             for shift in [(8.0, 0.0), (0.0, -8.0), (6.0, 6.0)] {
-                let decision = appearance.decision(ViewFeatures { shift, ..seen });
+                let decision = score(&mut appearance, ViewFeatures { shift, ..seen });
                 assert!(decision < -0.4, "{shift:?}: {decision}");
             }
             let seen = view(3, 2, (0x001f, 0));
             let seen = features(&seen);
-            assert!(appearance.decision(seen) < given - 0.5);
+            assert!(score(&mut appearance, seen) < given - 0.5);
         }
     }
 

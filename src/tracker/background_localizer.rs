@@ -14,14 +14,12 @@
 //! All models learn at the place found. Where the target has hardly moved, the filter learns from the spectrum of the
 //! detection.
 
-use ndarray::ArrayView2;
-
 use super::appearance::Appearance;
-use super::calibration;
-use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update, check_box, uniform};
-use super::params::{BackgroundParams, IdentityMachineParams, IdentityParams, RotationParams, ScaleParams};
+use super::calibration::by_filter_and_appearance;
+use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update, uniform};
+use super::params::{BackgroundParams, IdentityParams, RotationParams, ScaleParams};
 use super::redetection::MAX_SCALE;
-use super::response::{Peak, between_cells};
+use super::response::{evidence_at, highest_from_middle};
 use super::scale_localizer::limits;
 use super::verifier::{Sample, Verifier, ViewFeatures};
 use super::{ResponseLayout, ResponseMap};
@@ -31,7 +29,7 @@ use crate::error::Result;
 use crate::features::color::{Area, BoxMean, ColorHistogram, HogColors, gray_and_bins};
 use crate::features::hog::LANES;
 use crate::features::{gaussian_labels, half_sample_hann};
-use crate::filters::background::BackgroundAware;
+use crate::filters::background::{BackgroundAware, BackgroundSettings};
 use crate::filters::scale_rotation::{GrayPatch, RotationFilter, ScaleFilter};
 use crate::frame::{Channels, Frame, PixelFormat, Region, Resampler};
 
@@ -59,8 +57,6 @@ const REST: f64 = 0.03;
 const MOTION_RATE: f64 = 0.05;
 /// Frames of which one is learned at rest.
 const REST_INTERVAL: usize = 10;
-/// The likelihood of a colour that says nothing.
-const NEUTRAL: f32 = 0.5;
 
 /// One target's models and the memory that a frame needs.
 #[derive(Clone, Debug)]
@@ -88,8 +84,7 @@ pub(super) struct BackgroundLocalizer {
     answered: (Pose, f64),
     scale: Option<ScaleFilter>,
     rotation: Option<RotationFilter>,
-    /// The appearance and its settings.
-    appearance: Option<(Appearance, IdentityMachineParams)>,
+    appearance: Option<Appearance>,
     /// The models of the last certain frame.
     saved: Option<Box<Saved>>,
     frames: usize,
@@ -129,22 +124,17 @@ impl BackgroundLocalizer {
     /// Learns the target at `bbox` in `frame`; `turn` is its place among others.
     ///
     /// # Errors
-    /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
+    /// [`Error::Box`](crate::Error::Box) when the search area shows nothing.
     pub fn new(params: &BackgroundParams, frame: &Frame<'_>, bbox: BBox, turn: usize) -> Result<Self> {
-        check_box(frame.size(), bbox)?;
         let in_color = frame.format() != PixelFormat::Gray8;
         let size = (bbox.w, bbox.h);
         let (cells, step) = grid(params, size);
         let pixels = cells * CELL;
         let in_view = (size.0 / step, size.1 / step);
         let in_cells = (in_view.1 / CELL as f64, in_view.0 / CELL as f64);
-        let sigma = (params.output_sigma * (in_cells.0 * in_cells.1).sqrt()).max(1e-3);
-        let labels = gaussian_labels(cells, cells, sigma);
-        let weights = weights(params, cells, in_cells);
         let first = Pose::of(bbox);
-        let taper = half_sample_hann(cells);
         let appearance = match params.identity {
-            IdentityParams::Krr(params) => Some((Appearance::new(cells, in_cells, in_color), params)),
+            IdentityParams::Krr(params) => Some(Appearance::new(cells, in_cells, in_color, params)),
             IdentityParams::None => None,
         };
         let scale = match params.scale {
@@ -163,8 +153,8 @@ impl BackgroundLocalizer {
             other: view.clone(),
             view,
             feature: HogColors::new(pixels, pixels, CELL),
-            taper,
-            filter: BackgroundAware::new((cells, cells), &labels, &weights, params.filter()),
+            taper: half_sample_hann(cells),
+            filter: filter(params, cells, in_cells),
             view_is_current: false,
             found: None,
             color: (in_color && params.color_weight > 0.0).then(|| ColorModel::new(cells, in_view, params.color_rate)),
@@ -209,11 +199,10 @@ impl BackgroundLocalizer {
 
     /// The result for the place at `shift` of the view, compared with the given target.
     fn concluded(&mut self, frame: &Frame<'_>, pose: Pose, mut evidence: Evidence, shift: (f64, f64)) -> Located {
-        let view = Some(self.view.features(shift));
-        let score = self.appearance.as_mut().and_then(|(verifier, _)| verifier.score(&Sample { frame, pose, view }));
-        evidence.identity = score.map(|score| score as f32);
-        let (by_response, probability) = calibration::BACKGROUND.probabilities(&evidence);
-        let params = self.appearance.as_ref().map(|(_, params)| params);
+        let sample = Sample { frame, pose, view: Some(self.view.features(shift)) };
+        evidence.identity = self.appearance.as_mut().and_then(|appearance| appearance.score(&sample));
+        let (by_response, probability) = by_filter_and_appearance(&evidence);
+        let params = self.appearance.as_ref().map(|appearance| appearance.params);
         let likeness = match params.zip(evidence.identity.map(f64::from)) {
             None => Likeness::Unknown,
             Some((params, score)) if score < params.deny_below => Likeness::Denied,
@@ -223,8 +212,10 @@ impl BackgroundLocalizer {
         Located { likeness, ..Located::new(pose, evidence, Some(probability), true) }
     }
 
-    /// The best place in the view; `None` where the response is not finite.
-    fn answer(&mut self, frame: &Frame<'_>, place: Place) -> Option<Answer> {
+    /// The best place in a view at `pose`; `None` where there is nothing to see, or the response is not finite.
+    fn best_in_view(&mut self, frame: &Frame<'_>, pose: Pose, place: Place) -> Option<Answer> {
+        self.at_rest = false;
+        let seen = self.take(frame, pose);
         self.filter.respond();
         let n = self.cells;
         let model = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8);
@@ -243,38 +234,17 @@ impl BackgroundLocalizer {
             }
         }
         self.answered = (self.view.pose, self.view.cell_step());
-        // In a flat response the target has not moved.
-        let middle = n / 2 * n + n / 2;
-        let (mut best, mut highest) = (middle, self.merged[middle]);
-        if place == Place::Anywhere {
-            for (i, &merged) in self.merged.iter().enumerate() {
-                if merged > highest {
-                    (best, highest) = (i, merged);
-                }
-            }
-        }
-        let (row, col) = (best / n, best % n);
-        let (dr, dc) = match place {
-            Place::Anywhere => {
-                let value = |r: usize, c: usize| f64::from(self.merged[r * n + c]);
-                between_cells(value, (n, n), (row, col), ResponseLayout::Wrapped)
-            }
-            Place::Middle => (0.0, 0.0),
+        let ((row, col), (dr, dc)) = match place {
+            Place::Anywhere => highest_from_middle(|i| self.merged[i], (n, n), ResponseLayout::Wrapped),
+            Place::Middle => ((n / 2, n / 2), (0.0, 0.0)),
         };
-        let Peak { value, psr, apce, .. } =
-            Peak::at(answers, (n, n), (wrapped(row), wrapped(col)), PEAK_RADIUS, ResponseLayout::Wrapped);
         let shift = (row as f64 - (n / 2) as f64 + dr, col as f64 - (n / 2) as f64 + dc);
-        let long_term = Some(self.filter.slow_score_at(shift) as f32);
-        let color = colors.map(|colors| colors[best]);
-        let evidence = Evidence { peak: value, psr, apce, long_term, color, ..Evidence::default() };
-        value.is_finite().then_some(Answer { shift, merged: f64::from(highest), evidence })
-    }
-
-    /// The best place in a view at `pose`; `None` where there is nothing to see.
-    fn best_in_view(&mut self, frame: &Frame<'_>, pose: Pose, place: Place) -> Option<Answer> {
-        self.at_rest = false;
-        let seen = self.take(frame, pose);
-        self.answer(frame, place).filter(|_| seen)
+        let peak = (wrapped(row), wrapped(col));
+        let mut evidence = evidence_at(answers, (n, n), peak, PEAK_RADIUS, ResponseLayout::Wrapped);
+        evidence.long_term = Some(self.filter.slow_score_at(shift) as f32);
+        evidence.color = colors.map(|colors| colors[row * n + col]);
+        let merged = f64::from(self.merged[row * n + col]);
+        (seen && evidence.peak.is_finite()).then_some(Answer { shift, merged, evidence })
     }
 
     /// The result for a frame without texture at `at`.
@@ -282,7 +252,7 @@ impl BackgroundLocalizer {
         self.view_is_current = false;
         self.merged.fill(0.0);
         let evidence = Evidence { long_term: Some(0.0), ..Evidence::default() };
-        Located::new(at, evidence, Some(calibration::BACKGROUND.probabilities(&evidence).1), false)
+        Located::new(at, evidence, Some(by_filter_and_appearance(&evidence).1), false)
     }
 
     /// Whether every frame is still learned.
@@ -300,8 +270,8 @@ impl BackgroundLocalizer {
     fn learn_at(&mut self, frame: &Frame<'_>, pose: Pose, hold: f64, certain: Option<bool>) -> bool {
         let shift = self.view.shift_of(pose.center);
         let near = shift.0.abs().max(shift.1.abs()) <= self.params.reuse_shift;
+        self.filter.hold(hold);
         let (center, zoom) = if self.view_is_current && near && pose.angle == self.view.pose.angle {
-            self.filter.hold(hold);
             self.filter.learn_again(shift);
             (self.view.point(shift), pose.scale / self.view.pose.scale)
         } else {
@@ -309,13 +279,12 @@ impl BackgroundLocalizer {
                 self.view_is_current = false;
                 return false;
             }
-            self.filter.hold(hold);
             self.filter.learn();
             (self.view.point((0.0, 0.0)), 1.0)
         };
-        if let Some(((verifier, _), certain)) = self.appearance.as_mut().zip(certain) {
+        if let Some((appearance, certain)) = self.appearance.as_mut().zip(certain) {
             let view = Some(self.view.features(self.view.shift_at(center)));
-            verifier.learn(&Sample { frame, pose, view }, certain);
+            appearance.learn(&Sample { frame, pose, view }, certain);
         }
         if let Some(color) = self.color.as_mut().filter(|_| frame.format() != PixelFormat::Gray8) {
             color.learn(&self.view, center, zoom);
@@ -342,9 +311,8 @@ impl BackgroundLocalizer {
     fn refine_pose(&mut self, frame: &Frame<'_>, at: Pose, mut best: Answer) -> (Pose, Answer) {
         let mut is_turned = false;
         let is_due = self.is_due(self.params.size_interval);
-        if let (Some(rotation), RotationParams::Filter(params), true) =
-            (&mut self.rotation, self.params.rotation, is_due)
-        {
+        if let Some(rotation) = self.rotation.as_mut().filter(|_| is_due) {
+            let params = rotation.params;
             let degrees = rotation.find(self.view.gray_patch(), self.view.point(best.shift));
             if degrees.abs() >= params.min_turn {
                 let angle = self.view.pose.angle + degrees.to_radians();
@@ -407,7 +375,8 @@ impl Localizer for BackgroundLocalizer {
         // A denied place may be the background, or a target that has turned. The filter is held more strongly there, and
         // the appearance learns nothing: it would come to accept what covers the target.
         let is_denied = located.likeness == Likeness::Denied;
-        let denied_hold = self.appearance.as_ref().filter(|_| is_denied).map_or(1.0, |(_, params)| params.denied_hold);
+        let denied_hold =
+            self.appearance.as_ref().filter(|_| is_denied).map_or(1.0, |appearance| appearance.params.denied_hold);
         let hold = match update {
             Update::Usual => Some(denied_hold).filter(|&hold| due && hold > 0.0),
             // The filter has no rate: it is held less or more near the one before.
@@ -445,34 +414,20 @@ impl Localizer for BackgroundLocalizer {
 
     fn response(&self) -> ResponseMap<'_> {
         let (pose, step) = self.answered;
-        ResponseMap {
-            values: ArrayView2::from_shape((self.cells, self.cells), &self.merged).expect("a square of cells"),
-            layout: ResponseLayout::Centered,
-            center: pose.center,
-            step: (step, step),
-            angle: pose.angle,
-        }
+        let size = (self.cells, self.cells);
+        let upright = ResponseMap::new(&self.merged, size, ResponseLayout::Centered, pose.center, step);
+        ResponseMap { angle: pose.angle, ..upright }
     }
 
     fn transfer(&mut self, archive: &mut Archive<'_>) {
         self.filter.transfer(archive);
-        if let Some(color) = &mut self.color {
-            color.histogram.transfer(archive);
-        }
-        if let Some(scale) = &mut self.scale {
-            scale.transfer(archive);
-        }
-        if let Some(rotation) = &mut self.rotation {
-            rotation.transfer(archive);
-        }
-        if let Some((appearance, _)) = &mut self.appearance {
-            appearance.transfer(archive);
-        }
+        archive.optional(&mut self.color, |color, archive| color.histogram.transfer(archive));
+        archive.optional(&mut self.scale, ScaleFilter::transfer);
+        archive.optional(&mut self.rotation, RotationFilter::transfer);
+        archive.optional(&mut self.appearance, Appearance::transfer);
         if let Some(saved) = &mut self.saved {
             saved.filter.transfer(archive);
-            if let Some(histogram) = &mut saved.histogram {
-                histogram.transfer(archive);
-            }
+            archive.optional(&mut saved.histogram, ColorHistogram::transfer);
             archive.value(&mut saved.pose);
             archive.value(&mut saved.frame);
         }
@@ -481,10 +436,6 @@ impl Localizer for BackgroundLocalizer {
         archive.value(&mut self.frames);
         archive.value(&mut self.motion);
         archive.value(&mut self.at_rest);
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Localizer> {
-        Box::new(self.clone())
     }
 }
 
@@ -504,16 +455,24 @@ fn side_in_cells(wanted: f64, max_cells: f64) -> usize {
     allowed.min_by(|&a, &b| distance(a).total_cmp(&distance(b))).unwrap_or(least)
 }
 
-/// The weight of the filter's value in each cell of a square of `cells`, for a target of (height, width) cells:
-/// infinite off the target where the filter is masked.
-fn weights(params: &BackgroundParams, cells: usize, (height, width): (f64, f64)) -> Vec<f32> {
+/// The filter for a target of (height, width) cells in a square of `cells`: the weights of its values are infinite off the
+/// target where the filter is masked.
+fn filter(params: &BackgroundParams, cells: usize, (height, width): (f64, f64)) -> BackgroundAware {
     let middle = cells as f64 / 2.0;
     let weight = |i: usize| {
         let (r, c) = ((i / cells) as f64 + 0.5 - middle, (i % cells) as f64 + 0.5 - middle);
         let inside = |d: f64, length: f64| d.abs() <= (length / 2.0).max(1.0);
         if params.mask && !(inside(r, height) && inside(c, width)) { f32::INFINITY } else { params.weight as f32 }
     };
-    (0..cells * cells).map(weight).collect()
+    let weights: Vec<f32> = (0..cells * cells).map(weight).collect();
+    let sigma = (params.output_sigma * (height * width).sqrt()).max(1e-3);
+    let settings = BackgroundSettings {
+        temporal: params.temporal,
+        sample_rate: params.learning_rate,
+        steps: params.solver_steps,
+        ..BackgroundSettings::default()
+    };
+    BackgroundAware::new((cells, cells), &gaussian_labels(cells, cells, sigma), &weights, settings)
 }
 
 /// The search area of one frame, cut at the target's size and angle: gray values and colour bins.
@@ -613,7 +572,7 @@ impl ColorModel {
             size,
             likelihood: vec![0.0; cells * cells],
             box_mean: BoxMean::new((cells, cells), in_cells),
-            answers: vec![NEUTRAL; cells * cells],
+            answers: vec![0.0; cells * cells],
         }
     }
 

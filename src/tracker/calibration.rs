@@ -29,30 +29,24 @@ pub(super) fn distinctness(psr: f32) -> f64 {
 /// Weights of the signals of a response.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Calibration {
-    /// Weight of the long-term response.
-    long_term: f64,
     /// Weight of the logarithm of the peak-to-sidelobe ratio.
     psr: f64,
     constant: f64,
 }
 
 impl Calibration {
-    /// Takes the weights of the long-term response and of the logarithm of the ratio, and the constant.
-    pub const fn new(long_term: f64, psr: f64, constant: f64) -> Self {
-        Self { long_term, psr, constant }
-    }
-
     /// The calibration of a filter; `None` if none was fitted.
     pub fn of_filter(params: &FilterParams) -> Option<Self> {
         use {FeatureParams::*, Kernel::*};
-        Some(match (params.feature, params.kernel) {
-            (Hog(_), Gaussian { .. }) => Self::new(0.0, 1.89, -5.73),
-            (Hog(_), Linear) => Self::new(0.0, 1.98, -5.96),
-            (Hog(_), Polynomial { .. }) => Self::new(0.0, 1.91, -5.78),
-            (Gray, Gaussian { .. }) => Self::new(0.0, 1.12, -3.96),
-            (Gray, Linear) => Self::new(0.0, 1.31, -3.29),
+        let (psr, constant) = match (params.feature, params.kernel) {
+            (Hog(_), Gaussian { .. }) => (1.89, -5.73),
+            (Hog(_), Linear) => (1.98, -5.96),
+            (Hog(_), Polynomial { .. }) => (1.91, -5.78),
+            (Gray, Gaussian { .. }) => (1.12, -3.96),
+            (Gray, Linear) => (1.31, -3.29),
             _ => return None,
-        })
+        };
+        Some(Self { psr, constant })
     }
 
     /// The calibration of a machine.
@@ -65,42 +59,27 @@ impl Calibration {
             MachineKind::Slem => (1.35, -2.33),
             MachineKind::Kdspe => (3.98, -6.24),
         };
-        Self::new(0.0, psr, constant)
+        Self { psr, constant }
     }
 
     /// The probability that the box of this evidence overlaps the target by more than half.
     pub fn probability(self, evidence: &Evidence) -> f64 {
-        let long_term = f64::from(evidence.long_term.unwrap_or(0.0));
-        logistic(self.long_term * long_term + self.psr * distinctness(evidence.psr) + self.constant)
+        logistic(self.psr * distinctness(evidence.psr) + self.constant)
     }
 }
 
-/// A filter and a comparison with what was given, each calibrated by itself. The product of their probabilities is
-/// calibrated once more, so a comparison that denies the target is enough, whatever the filter says.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct ProductCalibration {
-    pub response: Calibration,
-    /// Weight of the appearance score, and the constant.
-    pub appearance: (f64, f64),
-    /// Weight of the log-odds of the product, and the constant.
-    pub product: (f64, f64),
-}
-
-/// Calibration of the background-aware filter (long-term response, logarithm of the peak-to-sidelobe ratio, constant), of
-/// the appearance score, and of their product, which `scripts/calibration.py` fits to four groups of sequences. The product
-/// adds .7 to the log-odds, because both signals doubt the same frames.
-pub(super) const BACKGROUND: ProductCalibration =
-    ProductCalibration { response: Calibration::new(7.65, 1.23, -5.90), appearance: (3.86, 1.23), product: (1.0, 0.7) };
-
-impl ProductCalibration {
-    /// The probability by the response alone, and that by both: the same where there is no comparison.
-    pub fn probabilities(self, evidence: &Evidence) -> (f64, f64) {
-        let by_response = self.response.probability(evidence);
-        let Some(answer) = evidence.identity else { return (by_response, by_response) };
-        let calibrated = |(weight, constant): (f64, f64), value: f64| logistic(weight * value + constant);
-        let both = by_response * calibrated(self.appearance, f64::from(answer));
-        (by_response, calibrated(self.product, log_odds(both, 1e-9)))
-    }
+/// The probabilities of the box of the background-aware filter: by the response alone, and by the response and the
+/// appearance score, which are the same where there is no comparison.
+///
+/// `scripts/calibration.py` fits both signals by themselves and their product once more to four groups of sequences, so a
+/// comparison that denies the target is enough, whatever the filter says. The product adds .7 to the log-odds, because both
+/// signals doubt the same frames.
+pub(super) fn by_filter_and_appearance(evidence: &Evidence) -> (f64, f64) {
+    let long_term = f64::from(evidence.long_term.unwrap_or(0.0));
+    let by_response = logistic(7.65 * long_term + 1.23 * distinctness(evidence.psr) - 5.90);
+    let Some(score) = evidence.identity else { return (by_response, by_response) };
+    let product = by_response * logistic(3.86 * f64::from(score) + 1.23);
+    (by_response, logistic(log_odds(product, 1e-9) + 0.7))
 }
 
 /// What counts as the similarity, and as the likeness, of a box outside the network's search area.
@@ -150,25 +129,30 @@ mod tests {
             all.push((kind.name(), Some(Calibration::of_machine(*kind))));
         }
         for (name, calibration) in all {
-            let of = |long_term: f32, psr: f32| {
-                let evidence = Evidence { long_term: Some(long_term), psr, ..Evidence::default() };
+            let of = |psr: f32| {
+                let evidence = Evidence { psr, ..Evidence::default() };
                 calibration.unwrap_or_else(|| panic!("{name}")).probability(&evidence)
             };
-            assert!(of(0.2, 2.0) < 0.3 && of(0.95, 40.0) > 0.5, "{name}: {} {}", of(0.2, 2.0), of(0.95, 40.0));
-            for (long_term, psr) in [(-9.0, 0.0), (0.0, 1e30), (9.0, 0.0), (f32::MAX, f32::MAX)] {
-                assert!((0.0..=1.0).contains(&of(long_term, psr)), "{name}");
-            }
+            assert!(of(2.0) < 0.3 && of(40.0) > 0.5, "{name}: {} {}", of(2.0), of(40.0));
+            assert!([0.0, 1e30, f32::MAX].iter().all(|&psr| (0.0..=1.0).contains(&of(psr))), "{name}");
         }
+    }
+
+    fn by_appearance(long_term: f32, psr: f32, identity: Option<f32>) -> f64 {
+        let evidence = Evidence { long_term: Some(long_term), psr, identity, ..Evidence::default() };
+        let (by_response, by_both) = by_filter_and_appearance(&evidence);
+        assert!((0.0..=1.0).contains(&by_response) && (0.0..=1.0).contains(&by_both), "{evidence:?}");
+        assert!(identity.is_some() || by_response == by_both);
+        by_both
     }
 
     #[test]
     fn a_comparison_that_denies_the_target_is_enough() {
-        let filter = Calibration::new(0.0, 2.0, -4.0);
-        let both = ProductCalibration { response: filter, appearance: (4.0, 1.0), product: (1.0, 0.5) };
-        let of =
-            |psr: f32, identity: Option<f32>| both.probabilities(&Evidence { psr, identity, ..Evidence::default() }).1;
-        assert!(of(60.0, Some(1.0)) > 0.9);
-        assert!(of(60.0, Some(-1.0)) < 0.2 && of(2.0, Some(1.0)) < 0.2);
-        assert_eq!(of(60.0, None), filter.probability(&Evidence { psr: 60.0, ..Evidence::default() }));
+        assert!(by_appearance(0.95, 40.0, Some(1.0)) > 0.9);
+        assert!(by_appearance(0.95, 40.0, Some(-1.0)) < 0.2 && by_appearance(0.2, 2.0, Some(1.0)) < 0.2);
+        assert!(by_appearance(0.95, 40.0, None) > 0.5 && by_appearance(0.2, 2.0, None) < 0.3);
+        for (long_term, psr) in [(-9.0, 0.0), (0.0, 1e30), (9.0, 0.0), (f32::MAX, f32::MAX)] {
+            by_appearance(long_term, psr, Some(0.0));
+        }
     }
 }

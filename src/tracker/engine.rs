@@ -5,19 +5,16 @@ use serde::{Deserialize, Serialize};
 use super::background_localizer::BackgroundLocalizer;
 use super::correction::Correction;
 use super::filter_localizer::FilterLocalizer;
-#[cfg(feature = "neural")]
-use super::fused_localizer::FusedLocalizer;
-use super::lifecycle::{Decision, Lifecycle, Observation, Place, Rules, Signals};
-use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update};
+use super::lifecycle::{Decision, Lifecycle, Observation, Place, Rules};
+use super::localizer::{Evidence, Extent, Learned, Likeness, Localizer, Located, Pose, Update, check_start};
 use super::params::SearchParams;
 use super::redetection::{Redetection, RedetectionCriteria, Wanted};
 use super::scale_localizer::ScaleLocalizer;
-use super::scene_cut::SceneCut;
-#[cfg(feature = "neural")]
-use super::siamese_localizer::SiameseLocalizer;
-use super::verifier::Guard;
+use super::verifier::{Guard, Sample, Verifier};
 use super::window_localizer::WindowLocalizer;
 use super::{Params, ResponseMap, State};
+#[cfg(feature = "neural")]
+use super::{fused_localizer::FusedLocalizer, siamese_localizer::SiameseLocalizer};
 use crate::archive::Archive;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
@@ -131,7 +128,7 @@ impl Tracker {
     pub fn update<'f>(&mut self, frame: impl Into<Frame<'f>>) -> Result<Estimate> {
         let target = self.target.as_mut().ok_or(Error::NotInitialized)?;
         let frame = frame.into();
-        let (expected, got) = (target.frame_size, frame.size());
+        let (expected, got) = (target.first.frame_size, frame.size());
         if got != expected {
             return Err(Error::FrameSize { expected, got });
         }
@@ -148,7 +145,7 @@ impl Tracker {
     /// below zero. Neither changes the tracker.
     pub fn adjust(&mut self, bbox: BBox, noise: f64) -> Result<Estimate> {
         let target = self.target.as_mut().ok_or(Error::NotInitialized)?;
-        super::check_start(target.frame_size, bbox)?;
+        check_start(target.first.frame_size, bbox)?;
         if !noise.is_finite() || noise < 0.0 {
             return Err(Error::Box { bbox, reason: format!("its noise is {noise}: it must be 0 or more pixels") });
         }
@@ -182,15 +179,7 @@ impl Tracker {
 /// One target: its pose, its localizer and its guard.
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
-    /// Width and height of all frames.
-    pub frame_size: (usize, usize),
-    /// Whether the first frame had colours.
-    pub in_color: bool,
-    /// Width and height of the initial box, and its centre.
-    pub size: (f64, f64),
-    pub first_center: (f64, f64),
-    /// The place of the target among others.
-    pub turn: usize,
+    pub first: Beginning,
     /// Where the target is; of a lost target where it was lost.
     pose: Pose,
     /// Where the box of a lost target is shown instead.
@@ -201,14 +190,21 @@ pub(super) struct Engine {
     guard: Option<Guard>,
     lifecycle: Lifecycle,
     /// The search for a lost target, if the settings have one.
-    away: Option<Away>,
+    redetection: Option<Redetection>,
 }
 
-/// Finds a lost target again.
-#[derive(Clone, Debug)]
-struct Away {
-    scene: SceneCut,
-    redetection: Redetection,
+/// What a target begins with.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Beginning {
+    /// Width and height of all frames.
+    pub frame_size: (usize, usize),
+    /// Whether the first frame had colours.
+    pub in_color: bool,
+    /// Width and height of the initial box, and its centre.
+    pub size: (f64, f64),
+    pub center: (f64, f64),
+    /// The place of the target among others.
+    pub turn: usize,
 }
 
 /// The localizer of these settings, and the pose in which it has learned the target at `bbox`.
@@ -242,27 +238,25 @@ impl Engine {
     /// # Errors
     /// [`Error::Box`] for a box that cannot be tracked; the error of a machine's first fit.
     pub fn new(params: &Params, frame: &Frame<'_>, bbox: BBox, turn: usize) -> Result<(Self, Estimate)> {
+        check_start(frame.size(), bbox)?;
         let (mut localizer, pose) = localizer(&params.search, frame, bbox, turn)?;
         let mut guard = params.guard.as_ref().map(|guard| Guard::new(guard, frame, bbox)).transpose()?;
         let mut evidence = localizer.score_at(frame, pose).evidence;
         if let Some(guard) = &mut guard {
-            evidence.decision = guard.first_decision(frame, pose);
+            evidence.decision = guard.score(&Sample { frame, pose, view: None });
         }
         let max_doubts = params.guard.as_ref().map_or(usize::MAX, |guard| guard.lost_after);
-        let away = |criteria| Away { scene: SceneCut::new(frame), redetection: Redetection::new(criteria) };
+        let redetection = RedetectionCriteria::of(&params.search).map(|criteria| Redetection::new(criteria, frame));
+        let (frame_size, in_color) = (frame.size(), frame.format() != PixelFormat::Gray8);
         let engine = Self {
-            frame_size: frame.size(),
-            in_color: frame.format() != PixelFormat::Gray8,
-            size: (bbox.w, bbox.h),
-            first_center: bbox.center(),
-            turn,
+            first: Beginning { frame_size, in_color, size: (bbox.w, bbox.h), center: bbox.center(), turn },
             pose,
             guess: None,
             sure_center: pose.center,
             localizer,
             guard,
             lifecycle: Lifecycle::new(Rules::of(&params.search), max_doubts),
-            away: RedetectionCriteria::of(&params.search).map(away),
+            redetection,
         };
         Ok((engine, Estimate { bbox, polygon: None, state: State::Initial, evidence }))
     }
@@ -272,19 +266,18 @@ impl Engine {
         let phase = self.lifecycle.phase();
         let extent = if self.lifecycle.is_lost() { Extent::Lost } else { Extent::Pose };
         let mut located = self.localizer.locate(frame, self.pose, extent);
-        let another_scene = self.away.as_mut().is_some_and(|away| away.scene.observe(frame, phase));
-        let signals = signals(&located, another_scene);
-        let mut decision = self.lifecycle.step(&Observation::Located(signals));
-        let confidence = self.lifecycle.confidence().unwrap_or(signals.probability);
+        let another_scene = self.redetection.as_mut().is_some_and(|search| search.scene.observe(frame, phase));
+        let mut decision = self.lifecycle.step(&Observation::Located { located: &located, another_scene });
+        let confidence = self.lifecycle.confidence().unwrap_or(located.certainty());
         located.evidence.confidence = located.probability.map(|_| confidence as f32);
         self.place(&decision, &mut located);
-        if let Some(found) = self.redetect(frame, &decision, another_scene) {
+        if let Some(found) = self.redetect(frame, another_scene) {
             located = found;
             decision = self.lifecycle.step(&Observation::Redetected);
             (self.pose, self.guess) = (located.pose, None);
         }
-        if let Some(away) = self.away.as_mut().filter(|_| located.seen && !self.lifecycle.is_lost()) {
-            away.scene.keep();
+        if let Some(search) = self.redetection.as_mut().filter(|_| located.seen && !self.lifecycle.is_lost()) {
+            search.scene.keep();
         }
         let learned = decision.update.map(|update| self.learn(frame, &located, update));
         if decision.state == State::Tracking {
@@ -295,9 +288,9 @@ impl Engine {
         let bbox = self.bbox();
         let visible = bbox.visible_share(frame.width(), frame.height());
         let state = self.lifecycle.step(&Observation::Framed { visible }).state;
-        let confidence = located.evidence.confidence;
-        located.evidence.confidence = confidence.map(|value| self.lifecycle.bounded(f64::from(value)) as f32);
-        Estimate { bbox, polygon: self.shown().polygon(self.size), state, evidence: located.evidence }
+        let bounded = |confidence: f32| self.lifecycle.bounded(f64::from(confidence)) as f32;
+        located.evidence.confidence = located.evidence.confidence.map(bounded);
+        Estimate { bbox, polygon: self.shown().polygon(self.first.size), state, evidence: located.evidence }
     }
 
     /// Puts the box where the decision says, and the models back to those of the last certain frame after a loss.
@@ -322,14 +315,13 @@ impl Engine {
     }
 
     /// The place of a lost target elsewhere in the frame.
-    fn redetect(&mut self, frame: &Frame<'_>, decision: &Decision, another_scene: bool) -> Option<Located> {
-        let redetection = &mut self.away.as_mut()?.redetection;
-        if !decision.redetect {
+    fn redetect(&mut self, frame: &Frame<'_>, another_scene: bool) -> Option<Located> {
+        let redetection = self.redetection.as_mut()?;
+        if !self.lifecycle.is_lost() {
             redetection.forget();
             return None;
         }
-        let min_long_term = self.lifecycle.min_long_term();
-        let wanted = Wanted { pose: self.pose, min_long_term, another_scene };
+        let wanted = Wanted { pose: self.pose, min_long_term: self.lifecycle.min_long_term(), another_scene };
         let mut found = redetection.search(self.localizer.as_mut(), frame, wanted)?;
         found.evidence.confidence = found.probability.map(|probability| probability as f32);
         Some(found)
@@ -346,15 +338,13 @@ impl Engine {
     /// Asks the guard, which may put the box elsewhere and have the localizer learn there.
     fn ask_guard(&mut self, frame: &Frame<'_>, located: &mut Located) {
         let Some(guard) = &mut self.guard else { return };
-        let (verdict, blend) = (guard.watch(frame, self.pose), Update::Blend(guard.relearn_rate()));
-        let doubts = guard.doubts();
-        let mut learned = verdict.learned;
+        let verdict = guard.watch(frame, self.pose);
+        let (doubts, blend) = (guard.doubts, Update::Blend(guard.params.relearn_rate));
+        let (mut learned, kept) = (verdict.learned, located.evidence.refit_kept);
         if let Some(found) = verdict.found {
-            let kept = located.evidence.refit_kept;
             // The localizer scores the guard's place. A low score there means that its model has drifted.
             *located = self.localizer.score_at(frame, found);
             located.evidence.confidence = located.probability.map(|probability| probability as f32);
-            located.evidence.refit_kept = kept;
             (self.pose, self.guess) = (located.pose, None);
             self.localizer.restart(self.pose);
             if located.seen {
@@ -362,7 +352,7 @@ impl Engine {
             }
         }
         located.evidence.decision = verdict.decision;
-        located.evidence.refit_kept |= learned == Learned::KeptModel;
+        located.evidence.refit_kept = kept || learned == Learned::KeptModel;
         let moved = verdict.found.is_some() && located.seen;
         self.lifecycle.step(&Observation::Guarded { doubts, moved });
     }
@@ -375,10 +365,7 @@ impl Engine {
         archive.value(&mut self.pose);
         archive.value(&mut self.sure_center);
         archive.value(&mut self.lifecycle);
-        if let Some(away) = &mut self.away {
-            away.scene.transfer(archive);
-            away.redetection.transfer(archive);
-        }
+        archive.optional(&mut self.redetection, Redetection::transfer);
         self.localizer.transfer(archive);
     }
 
@@ -395,16 +382,8 @@ impl Engine {
 
     /// The box that is shown.
     fn bbox(&self) -> BBox {
-        self.shown().bbox(self.size)
+        self.shown().bbox(self.first.size)
     }
-}
-
-/// The signals of a place, for the lifecycle.
-fn signals(located: &Located, another_scene: bool) -> Signals {
-    let Located { evidence, probability, likeness, seen, .. } = *located;
-    let probability = probability.filter(|_| seen).unwrap_or(0.0);
-    let Evidence { psr, long_term, decision, .. } = evidence;
-    Signals { seen, probability, psr, long_term, decision, likeness, another_scene }
 }
 
 #[cfg(test)]

@@ -1,17 +1,16 @@
 //! The localizer by a correlation filter: its area's geometry, its model, and the step from frame to frame
 //! (Henriques et al., TPAMI 2015, algorithm 1 and section 8.1).
 
-use ndarray::ArrayView2;
-
 use super::calibration::Calibration;
-use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, check_box, is_blank, uniform};
-use super::params::{FilterParams, ScaleParams};
-use super::response::{Peak, displacement};
+use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, is_blank, uniform};
+use super::params::{FeatureParams, FilterParams, ScaleParams};
+use super::response::{displacement, evidence_at, highest};
 use super::scale_localizer::limits;
 use super::{ResponseLayout, ResponseMap};
 use crate::archive::Archive;
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
+use crate::features::hog::Hog;
 use crate::features::{Features, Window, gaussian_labels};
 use crate::filters::kcf::Kcf;
 use crate::frame::{self, Channels, Frame, HalfSampler, PatchRect, Region, Resampler};
@@ -182,13 +181,15 @@ impl FilterLocalizer {
     /// Learns the target at `bbox` in `frame`.
     ///
     /// # Errors
-    /// [`Error::Box`](crate::Error::Box) for a box that cannot be tracked.
+    /// [`Error::Box`] when the search area is too large or shows nothing.
     pub fn new(params: &FilterParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        check_box(frame.size(), bbox)?;
         let (_, largest) = limits((bbox.w, bbox.h), frame.size());
         let area = SearchArea::new(params, bbox, largest)?;
         let ((rows, cols), (patch_w, patch_h)) = (area.cells, area.size);
-        let features = params.feature.extractor(patch_w, patch_h);
+        let features = match params.feature {
+            FeatureParams::Hog(hog) => Features::Hog(Box::new(Hog::new(patch_w, patch_h, hog.cell_size))),
+            FeatureParams::Gray => Features::Gray,
+        };
         let labels = gaussian_labels(rows, cols, area.sigma);
         let position = area.position(bbox);
         let pose = Pose::of(bbox).at(area.center(position));
@@ -226,14 +227,6 @@ impl FilterLocalizer {
         }
     }
 
-    /// Moves the position by the last shift.
-    fn follow(&mut self) {
-        let pitch = self.area.pitch * self.pose.scale;
-        self.position.0 += pitch * self.shift.1;
-        self.position.1 += pitch * self.shift.0;
-        self.pose = self.pose.at(self.area.center(self.position));
-    }
-
     /// Cuts the area at `at` and has the filter respond to it; returns whether the area has texture.
     fn respond(&mut self, frame: &Frame<'_>, at: Pose) -> bool {
         self.place(at);
@@ -245,10 +238,14 @@ impl FilterLocalizer {
         textured
     }
 
-    /// The current peak.
-    fn located(&self, peak: &Peak, seen: bool) -> Located {
-        let Peak { value, psr, apce, .. } = *peak;
-        let evidence = Evidence { peak: value, psr, apce, ..Evidence::default() };
+    /// The evidence for the cell at `place` of the response.
+    fn evidence_at(&self, place: (usize, usize)) -> Evidence {
+        let response = self.filter.response();
+        evidence_at(response, self.filter.size(), place, self.peak_radius, ResponseLayout::Wrapped)
+    }
+
+    /// The target at the present pose.
+    fn located(&self, evidence: Evidence, seen: bool) -> Located {
         let probability = self.calibration.map(|calibration| calibration.probability(&evidence));
         Located::new(self.pose, evidence, probability, seen)
     }
@@ -295,11 +292,6 @@ impl FilterLocalizer {
         self.learn(frame, &here, Update::Usual);
     }
 
-    /// The box of a target whose first box has this size.
-    pub(crate) fn bbox(&self, size: (f64, f64)) -> BBox {
-        self.pose.bbox(size)
-    }
-
     /// The published area around the present position, on the frame.
     pub(crate) fn place_on_frame(&self) -> BBox {
         let (area, factor) = (rect(self.position, self.area.size), if self.area.halved() { 2.0 } else { 1.0 });
@@ -333,22 +325,24 @@ impl FilterLocalizer {
 impl Localizer for FilterLocalizer {
     fn locate(&mut self, frame: &Frame<'_>, at: Pose, _: Extent) -> Located {
         let textured = self.respond(frame, at);
-        let size = self.filter.size();
-        let response = self.filter.response();
-        let peak = Peak::find(response, size, self.peak_radius, ResponseLayout::Wrapped);
-        let seen = textured && peak.value.is_finite();
+        let (rows, cols) = self.filter.size();
+        let (row, col) = highest(self.filter.response(), (rows, cols));
+        let evidence = self.evidence_at((row, col));
+        let seen = textured && evidence.peak.is_finite();
         if seen {
-            self.shift = (displacement(peak.row, size.0) as f64, displacement(peak.col, size.1) as f64);
-            self.follow();
+            self.shift = (displacement(row, rows) as f64, displacement(col, cols) as f64);
+            let pitch = self.area.pitch * self.pose.scale;
+            self.position.0 += pitch * self.shift.1;
+            self.position.1 += pitch * self.shift.0;
+            self.pose = self.pose.at(self.area.center(self.position));
         }
-        self.located(&peak, seen)
+        self.located(evidence, seen)
     }
 
     fn score_at(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
         let textured = self.respond(frame, at);
-        let size = self.filter.size();
-        let peak = Peak::at(self.filter.response(), size, (0, 0), self.peak_radius, ResponseLayout::Wrapped);
-        self.located(&peak, textured && peak.value.is_finite())
+        let evidence = self.evidence_at((0, 0));
+        self.located(evidence, textured && evidence.peak.is_finite())
     }
 
     fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned {
@@ -380,14 +374,8 @@ impl Localizer for FilterLocalizer {
 
     fn response(&self) -> ResponseMap<'_> {
         let step = self.area.step() * self.searched.scale;
-        ResponseMap {
-            values: ArrayView2::from_shape(self.filter.size(), self.filter.response())
-                .expect("a response has the filter's size"),
-            layout: ResponseLayout::Wrapped,
-            center: self.searched.center,
-            step: (step, step),
-            angle: 0.0,
-        }
+        let (values, size) = (self.filter.response(), self.filter.size());
+        ResponseMap::new(values, size, ResponseLayout::Wrapped, self.searched.center, step)
     }
 
     fn transfer(&mut self, archive: &mut Archive<'_>) {
@@ -397,10 +385,6 @@ impl Localizer for FilterLocalizer {
         archive.value(&mut self.shift);
         self.filter.transfer(archive);
     }
-
-    fn boxed_clone(&self) -> Box<dyn Localizer> {
-        Box::new(self.clone())
-    }
 }
 
 #[cfg(test)]
@@ -409,7 +393,7 @@ mod tests {
 
     use super::*;
     use crate::kernels::Kernel;
-    use crate::tracker::params::{FeatureParams, ScaleFilterParams, ScaleParams};
+    use crate::tracker::params::ScaleFilterParams;
     use crate::tracker::scenes::{Picture, target_at};
 
     const START: (f64, f64) = (70.0, 60.0);
@@ -473,7 +457,8 @@ mod tests {
             let mut search = search(|p| *p = FilterParams::paper(feature, Kernel::Gaussian { sigma: 1.0 }));
             let at = search.pose();
             let found = search.locate(&picture(NEAR).frame(), at, Extent::Pose).evidence;
-            let of = |radius: usize| Peak::find(search.filter.response(), search.filter.size(), radius, WRAPPED).psr;
+            let (response, size) = (search.filter.response(), search.filter.size());
+            let of = |radius: usize| evidence_at(response, size, highest(response, size), radius, WRAPPED).psr;
             assert_eq!(found.psr, of(radius), "{feature:?}");
             assert_ne!(found.psr, of(radius - 1), "{feature:?}");
         }

@@ -45,11 +45,6 @@ const PROBABLE: f64 = 0.5;
 /// Score of the network from which the box of a lost target goes with it.
 const GUESSED: f64 = 0.9;
 
-/// The probability of a place, 0 where there was nothing to see.
-fn probability(located: &Located) -> f64 {
-    located.probability.filter(|_| located.seen).unwrap_or(0.0)
-}
-
 /// The similarity that is usual for one target: small gray targets have less of it than large colourful ones.
 #[derive(Clone, Copy, Debug)]
 struct UsualSimilarity {
@@ -179,7 +174,7 @@ impl FusedLocalizer {
 
     /// Adds the network's last answer to a place.
     fn concluded(&mut self, mut found: Located) -> Located {
-        let sure = probability(&found);
+        let sure = found.certainty();
         (found.evidence.network, found.evidence.agreement) = self.last_answer.unzip();
         if self.waited == 0 {
             self.last_similarity = self.last_answer.and_then(|_| self.network.similarity(found.pose));
@@ -236,21 +231,22 @@ impl FusedLocalizer {
         let by_probability = by_network(score) - sure;
         let own = self.joint(self.filter_at);
         let mut similarity = |pose| self.network.score(&Sample { frame, pose, view: None }).unwrap_or(0.0);
-        let by_similarity = similarity(network) - similarity(own);
+        let by_similarity = f64::from(similarity(network)) - f64::from(similarity(own));
         let now = (by_appearance + by_probability) / 2.0 + by_similarity;
         self.preference += PREFERENCE_RATE * (now - self.preference);
         let decided = self.disagreement_frames >= MIN_DISAGREEMENT;
+        let follows_network = self.preference > 0.0;
         if decided && self.preference > DECIDED {
             self.filter.restore();
             (self.filter_at, self.disagreement_frames) = (place, 0);
             self.relation = [0.0, 0.0, 1.0, 1.0];
         } else if decided && self.preference < -DECIDED {
             (self.network_at, self.preference, self.disagreement_frames) = (own, 0.0, 0);
-            return Located { pose: own, ..found };
-        } else if self.preference <= 0.0 {
-            return Located { pose: own, ..found };
         }
-        Located { pose: network, seen: true, ..there }
+        match follows_network {
+            true => Located { pose: network, seen: true, ..there },
+            false => Located { pose: own, ..found },
+        }
     }
 
     /// Whether the network is asked in this frame, in which the filter is right with a probability of `sure`.
@@ -275,7 +271,7 @@ impl FusedLocalizer {
         (self.waited, self.last_answer) = (0, None);
         self.filter_at = near.pose;
         near.pose = self.joint(near.pose);
-        let Some((network, score)) = answer.filter(|_| probability(&near) < found_from) else { return near };
+        let Some((network, score)) = answer.filter(|_| near.certainty() < found_from) else { return near };
         let overlap = self.filter_at.bbox(self.size).overlap(&network.bbox(self.size)) as f32;
         self.last_answer = Some((score as f32, overlap));
         let similarity = self.network.similarity(network);
@@ -305,13 +301,6 @@ impl FusedLocalizer {
         Located { pose: network, probability: Some(alone.max(found_from)), evidence, seen: true, ..near }
     }
 
-    /// Both start anew at `at`.
-    fn start_at(&mut self, at: Pose) {
-        self.filter_at = Pose { angle: self.filter_at.angle, ..at.plain() };
-        (self.network_at, self.last) = (at, at);
-        (self.preference, self.disagreement_frames) = (0.0, 0);
-    }
-
     /// The joint box for the filter's, by the relation of the last frame in which both were asked.
     fn joint(&self, pose: Pose) -> Pose {
         let b = pose.bbox(self.size);
@@ -333,22 +322,22 @@ impl Localizer for FusedLocalizer {
         }
         let (filter_before, network_before) = (self.filter_at, self.network_at);
         let mut found = self.filter.locate(frame, self.filter_at, Extent::Pose);
-        let sure = probability(&found);
+        let sure = found.certainty();
         if found.seen {
             self.filter_at = found.pose;
         }
         self.waited += 1;
-        if !self.asks_network(sure) {
+        let mut answer = None;
+        if self.asks_network(sure) {
+            (self.waited, self.last_answer) = (0, None);
+            answer = self.network.find(frame, self.network_at);
+        } else {
             let (from, to) = (filter_before.center, self.filter_at.center);
             let center = (self.network_at.center.0 + (to.0 - from.0), self.network_at.center.1 + (to.1 - from.1));
             self.network_at = self.network_at.at(center);
-            found.pose = self.joint(self.filter_at);
-            return self.concluded(found);
         }
-        self.waited = 0;
-        let Some((network, score)) = self.network.find(frame, self.network_at) else {
+        let Some((network, score)) = answer else {
             // The filter goes on alone.
-            self.last_answer = None;
             found.pose = self.joint(self.filter_at);
             return self.concluded(found);
         };
@@ -368,24 +357,21 @@ impl Localizer for FusedLocalizer {
     }
 
     fn score_at(&mut self, frame: &Frame<'_>, at: Pose) -> Located {
-        let located = self.filter.score_at(frame, at.plain());
-        Located { pose: at, ..located }
+        Located { pose: at, ..self.filter.score_at(frame, at.plain()) }
     }
 
     fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned {
         if self.is_lost {
-            self.start_at(located.pose);
+            self.restart(located.pose);
             self.is_lost = false;
         }
-        match update {
+        let pose = match update {
             // The filter does not learn while it is not clear who is right.
-            Update::Usual if self.disagreement_frames > 0 => Learned::Done,
-            Update::Usual => self.filter.learn(frame, &Located { pose: self.filter_at, ..*located }, update),
-            _ => {
-                let pose = located.pose.plain();
-                self.filter.learn(frame, &Located { pose, ..*located }, update)
-            }
-        }
+            Update::Usual if self.disagreement_frames > 0 => return Learned::Done,
+            Update::Usual => self.filter_at,
+            _ => located.pose.plain(),
+        };
+        self.filter.learn(frame, &Located { pose, ..*located }, update)
     }
 
     fn snapshot(&mut self, _: Pose) {
@@ -398,8 +384,11 @@ impl Localizer for FusedLocalizer {
         self.filter.restore().map(|pose| self.joint(pose))
     }
 
+    /// Both start anew at `at`.
     fn restart(&mut self, at: Pose) {
-        self.start_at(at);
+        self.filter_at = Pose { angle: self.filter_at.angle, ..at.plain() };
+        (self.network_at, self.last) = (at, at);
+        (self.preference, self.disagreement_frames) = (0.0, 0);
     }
 
     fn response(&self) -> ResponseMap<'_> {
@@ -408,10 +397,6 @@ impl Localizer for FusedLocalizer {
 
     fn transfer(&mut self, archive: &mut Archive<'_>) {
         archive.refuse("a search by a network cannot be saved");
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Localizer> {
-        Box::new(self.clone())
     }
 }
 

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::calibration::{distinctness, log_odds, logistic};
-use super::localizer::{Likeness, Update};
+use super::localizer::{Likeness, Located, Update};
 use super::params::{ConfidenceParams, PsrParams, SearchParams};
 
 /// What the tracker knows about the target in one frame. In files: the name in lower case.
@@ -101,30 +101,12 @@ pub(super) enum Phase {
     Lost { cause: Cause },
 }
 
-/// Signals of a localizer for one frame.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Signals {
-    /// True if the search area has texture.
-    pub seen: bool,
-    /// The calibrated probability that the box overlaps the target by more than half, of this frame alone.
-    pub probability: f64,
-    /// Peak-to-sidelobe ratio of the response.
-    pub psr: f32,
-    /// Response of the long-term model; `None` of a localizer without one.
-    pub long_term: Option<f32>,
-    /// Decision of a kernel machine; `None` of a localizer without one.
-    pub decision: Option<f32>,
-    /// Answer of the verifier about the place.
-    pub likeness: Likeness,
-    /// Whether the frame shows another scene than the one in which the target was followed.
-    pub another_scene: bool,
-}
-
 /// Input of one stage of a frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Observation {
-    /// The localizer looked around the last box.
-    Located(Signals),
+pub(super) enum Observation<'a> {
+    /// The localizer looked around the last box, in a frame that shows another scene than the one in which the target was
+    /// followed, or not.
+    Located { located: &'a Located, another_scene: bool },
     /// Redetection accepted a place elsewhere in the frame.
     Redetected,
     /// A guard judged the box: frames in a row that it doubts, and whether it put the box elsewhere.
@@ -155,14 +137,12 @@ pub(super) struct Decision {
     pub update: Option<Update>,
     /// True if the models and the place of the last certain frame are restored.
     pub restore: bool,
-    /// True if the rest of the frame is searched for the target.
-    pub redetect: bool,
 }
 
 impl Decision {
     /// The box stays, and nothing is learned.
     const fn of(state: State) -> Self {
-        Self { state, place: Place::Stay, update: None, restore: false, redetect: false }
+        Self { state, place: Place::Stay, update: None, restore: false }
     }
 
     /// The box follows, and the frame is learned.
@@ -260,16 +240,18 @@ impl Lifecycle {
     }
 
     /// Decides what to do after this observation.
-    pub fn step(&mut self, observation: &Observation) -> Decision {
+    pub fn step(&mut self, observation: &Observation<'_>) -> Decision {
         let decision = match (observation, self.rules) {
-            (Observation::Located(signals), Rules::Confidence(params)) => self.by_confidence(signals, &params),
-            (Observation::Located(signals), Rules::Psr(params)) => {
-                let psr = f64::from(signals.psr);
-                by_threshold(signals.seen, psr < params.lost_below, psr < params.uncertain_below)
+            (Observation::Located { located, another_scene }, Rules::Confidence(params)) => {
+                self.by_confidence(located, *another_scene, &params)
             }
-            (Observation::Located(signals), Rules::Decision { lost_below, gate }) => {
-                let decision = f64::from(signals.decision.unwrap_or(f32::NEG_INFINITY));
-                by_threshold(signals.seen, decision < lost_below, decision <= gate)
+            (Observation::Located { located, .. }, Rules::Psr(params)) => {
+                let psr = f64::from(located.evidence.psr);
+                by_threshold(located.seen, psr < params.lost_below, psr < params.uncertain_below)
+            }
+            (Observation::Located { located, .. }, Rules::Decision { lost_below, gate }) => {
+                let decision = f64::from(located.evidence.decision.unwrap_or(f32::NEG_INFINITY));
+                by_threshold(located.seen, decision < lost_below, decision <= gate)
             }
             (Observation::Redetected, _) => self.recover(),
             (&Observation::Guarded { doubts, moved }, _) => Decision::of(self.guarded(doubts, moved)),
@@ -315,37 +297,36 @@ impl Lifecycle {
     }
 
     /// States by the probability, with the frames before.
-    fn by_confidence(&mut self, signals: &Signals, params: &ConfidenceParams) -> Decision {
-        let dropped = self.has_dropped(signals);
-        self.smooth(signals);
+    fn by_confidence(&mut self, located: &Located, another_scene: bool, params: &ConfidenceParams) -> Decision {
+        let dropped = self.has_dropped(located);
+        self.smooth(located);
         if self.is_lost() {
-            let found = signals.seen && signals.probability >= params.found_from && !dropped;
-            return if found && !signals.another_scene { self.recover() } else { self.stay_lost(signals) };
+            let found = located.seen && located.certainty() >= params.found_from && !dropped;
+            return if found && !another_scene { self.recover() } else { self.stay_lost(another_scene) };
         }
-        let occluded = signals.seen && self.is_covered(signals.psr, params);
-        self.missed = if signals.probability < params.lost_below { self.missed + 1 } else { 0 };
+        let occluded = located.seen && self.is_covered(located.evidence.psr, params);
+        self.missed = if located.certainty() < params.lost_below { self.missed + 1 } else { 0 };
         self.drops = if dropped { self.drops + 1 } else { 0 };
-        self.learn_usual(signals, params, !dropped && !occluded);
-        let unjudged = signals.likeness == Likeness::Unknown;
+        self.learn_usual(located, params, !dropped && !occluded);
         let waited = if let Phase::Occluded { frames } = self.phase { frames } else { 0 };
-        let cause = if signals.another_scene {
+        let cause = if another_scene {
             Some(Cause::Cut)
         } else if self.missed >= params.lost_after || self.drops >= params.long_term_frames {
             Some(Cause::Unseen)
-        } else if occluded && unjudged && waited >= MAX_OCCLUDED {
+        } else if occluded && located.likeness == Likeness::Unknown && waited >= MAX_OCCLUDED {
             Some(Cause::Occlusion)
         } else {
             None
         };
         if let Some(cause) = cause {
             self.phase = Phase::Lost { cause };
-            return Decision { restore: cause != Cause::Cut, ..self.stay_lost(signals) };
+            return Decision { restore: cause != Cause::Cut, ..self.stay_lost(another_scene) };
         }
         if occluded {
-            return self.occluded(signals.likeness, waited);
+            return self.occluded(located.likeness, waited);
         }
         self.phase = Phase::Following;
-        match signals.seen {
+        match located.seen {
             // A blank frame is lost by itself, and the phase stays.
             false => Decision::of(State::Lost),
             true if self.confidence >= Some(params.tracking_from) => Decision::follow(State::Tracking, Update::Usual),
@@ -355,9 +336,7 @@ impl Lifecycle {
 
     /// The decision for a covered target, which was denied or not judged for `waited` frames in a row.
     fn occluded(&mut self, likeness: Likeness, waited: usize) -> Decision {
-        let denied = likeness == Likeness::Denied;
-        let unjudged = likeness == Likeness::Unknown;
-        let frames = if denied || unjudged { waited + 1 } else { 0 };
+        let frames = if matches!(likeness, Likeness::Denied | Likeness::Unknown) { waited + 1 } else { 0 };
         self.phase = Phase::Occluded { frames };
         match likeness {
             // The box would go with what covers the target.
@@ -369,9 +348,9 @@ impl Lifecycle {
     }
 
     /// The decision for a target that stays lost. In another scene there is nothing to go to.
-    fn stay_lost(&self, signals: &Signals) -> Decision {
-        let place = if signals.another_scene { Place::Restart } else { Place::Guess };
-        Decision { place, redetect: true, ..Decision::of(State::Lost) }
+    fn stay_lost(&self, another_scene: bool) -> Decision {
+        let place = if another_scene { Place::Restart } else { Place::Guess };
+        Decision { place, ..Decision::of(State::Lost) }
     }
 
     /// The decision for a target that was found again.
@@ -417,8 +396,8 @@ impl Lifecycle {
     }
 
     /// Whether the long-term response lies far below what it usually is. A frame with nothing to see answers 0.
-    fn has_dropped(&self, signals: &Signals) -> bool {
-        let response = if signals.seen { signals.long_term } else { Some(0.0) };
+    fn has_dropped(&self, located: &Located) -> bool {
+        let response = if located.seen { located.evidence.long_term } else { Some(0.0) };
         response.is_some_and(|response| f64::from(response) < self.min_long_term())
     }
 
@@ -436,23 +415,24 @@ impl Lifecycle {
     }
 
     /// Smooths the confidence with that of the frame. A frame with nothing to see says nothing of the next one.
-    fn smooth(&mut self, signals: &Signals) {
-        if !signals.seen {
+    fn smooth(&mut self, located: &Located) {
+        if !located.seen {
             self.confidence = Some(0.0);
             return;
         }
-        let odds = log_odds(signals.probability, 1e-4);
+        let odds = log_odds(located.certainty(), 1e-4);
         let mean = self.usual.odds.get_or_insert(odds);
         *mean += ODDS_RATE * (odds - *mean);
         self.confidence = Some(logistic((odds + *mean) / 2.0));
     }
 
     /// Follows the usual long-term response, in sure frames.
-    fn learn_usual(&mut self, signals: &Signals, params: &ConfidenceParams, clear: bool) {
-        let response = signals.long_term.filter(|response| signals.seen && response.is_finite()).map(f64::from);
+    fn learn_usual(&mut self, located: &Located, params: &ConfidenceParams, clear: bool) {
+        let response =
+            located.evidence.long_term.filter(|response| located.seen && response.is_finite()).map(f64::from);
         let Some(response) = response else { return };
         let before = *self.usual.long_term.get_or_insert(response);
-        if signals.probability >= params.redetected_from && clear {
+        if located.certainty() >= params.redetected_from && clear {
             self.usual.long_term = Some(before + LONG_TERM_RATE * (response - before));
         }
     }

@@ -149,6 +149,11 @@ impl Located {
     pub fn new(pose: Pose, evidence: Evidence, probability: Option<f64>, seen: bool) -> Self {
         Self { pose, evidence, probability, likeness: Likeness::Unknown, seen, guess: None }
     }
+
+    /// The probability; 0 where there was nothing to see, or without a calibration.
+    pub fn certainty(&self) -> f64 {
+        self.probability.filter(|_| self.seen).unwrap_or(0.0)
+    }
 }
 
 /// Parts of a pose that a localizer estimates.
@@ -183,7 +188,7 @@ pub(super) enum Learned {
 }
 
 /// One target's model, and what it answers to the next frame.
-pub(super) trait Localizer: std::fmt::Debug + Send + Sync {
+pub(super) trait Localizer: BoxedClone + std::fmt::Debug + Send + Sync {
     /// Scores all translations around `at` and finds the best. The model does not change.
     fn locate(&mut self, frame: &Frame<'_>, at: Pose, extent: Extent) -> Located;
 
@@ -208,22 +213,31 @@ pub(super) trait Localizer: std::fmt::Debug + Send + Sync {
 
     /// Writes or reads what has changed since the target was given.
     fn transfer(&mut self, archive: &mut Archive<'_>);
+}
 
-    /// A copy, as `Clone` cannot be asked for behind a pointer.
+/// A copy, as `Clone` cannot be asked for behind a pointer.
+pub(super) trait BoxedClone {
     fn boxed_clone(&self) -> Box<dyn Localizer>;
+}
+
+impl<L: Localizer + Clone + 'static> BoxedClone for L {
+    fn boxed_clone(&self) -> Box<dyn Localizer> {
+        Box::new(self.clone())
+    }
 }
 
 impl Clone for Box<dyn Localizer> {
     fn clone(&self) -> Self {
-        self.boxed_clone()
+        (**self).boxed_clone()
     }
 }
 
-/// Checks that a target can be at `bbox` in frames of this size.
+/// Checks that a target can begin at `bbox` in a frame of this width and height, as [`Tracker::init`](super::Tracker::init)
+/// asks it.
 ///
 /// # Errors
 /// [`Error::Box`] with the reason why not.
-pub(super) fn check_box((width, height): (usize, usize), bbox: BBox) -> Result<()> {
+pub fn check_start((width, height): (usize, usize), bbox: BBox) -> Result<()> {
     let refuse = |reason: String| Err(Error::Box { bbox, reason });
     if !bbox.is_valid() {
         return refuse("width and height must be above zero and all four numbers finite".into());

@@ -35,7 +35,7 @@ pub use engine::{Estimate, Tracker};
 #[cfg(feature = "cli")]
 pub(crate) use filter_localizer::{FilterLocalizer, FilterSnapshot};
 pub use lifecycle::State;
-pub use localizer::Evidence;
+pub use localizer::{Evidence, check_start};
 pub use params::{
     BackgroundParams, ConfidenceParams, ExpertParams, FeatureParams, FilterParams, GuardParams, HogParams,
     IdentityMachineParams, IdentityParams, MachineSearchParams, Params, PsrParams, RotationFilterParams,
@@ -43,8 +43,8 @@ pub use params::{
 };
 pub use response::{ResponseLayout, ResponseMap};
 
+#[cfg(feature = "files")]
 use crate::bbox::BBox;
-use crate::error::Result;
 use correction::Correction;
 
 /// Pixels of the shorter side of a box below which its features say nothing.
@@ -63,20 +63,6 @@ pub fn too_small(bbox: &BBox) -> Option<String> {
     let BBox { w, h, .. } = bbox;
     is_too_small(bbox)
         .then(|| format!("is {w}x{h} pixels: below about {MIN_SIDE} too little of a target is seen to follow it"))
-}
-
-/// Checks that a target can begin at `bbox` in a frame of this width and height, as [`Tracker::init`] asks it.
-///
-/// # Errors
-/// [`Error::Box`](crate::Error::Box) with the reason why not.
-pub fn check_start(size: (usize, usize), bbox: BBox) -> Result<()> {
-    localizer::check_box(size, bbox)
-}
-
-/// Whether the networks of a folder can be used.
-#[cfg(all(feature = "neural", feature = "cli"))]
-pub(crate) fn loads_networks(folder: &std::path::Path) -> bool {
-    crate::network::Networks::load(folder).is_ok()
 }
 
 #[cfg(test)]

@@ -6,9 +6,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::features::Features;
-use crate::features::hog::Hog;
-use crate::filters::background::BackgroundSettings;
 pub use crate::filters::scale_rotation::{RotationFilterParams, ScaleFilterParams};
 use crate::kernels::Kernel;
 use crate::machines::{MachineKind, MachineParams};
@@ -325,14 +322,6 @@ settings! {
 }
 
 impl FeatureParams {
-    /// The extractor for patches of `width` x `height` pixels.
-    pub(crate) fn extractor(&self, width: usize, height: usize) -> Features {
-        match self {
-            Self::Hog(hog) => Features::Hog(Box::new(Hog::new(width, height, hog.cell_size))),
-            Self::Gray => Features::Gray,
-        }
-    }
-
     /// Side of a cell in pixels.
     pub fn cell_size(&self) -> usize {
         match self {
@@ -346,10 +335,8 @@ impl FilterParams {
     /// The published settings for a feature and a kernel, whose own parameters are replaced. A feature of single pixels
     /// takes those of gray values.
     pub fn paper(feature: FeatureParams, kernel: Kernel) -> Self {
-        let (sigma, b, learning_rate) = match feature {
-            FeatureParams::Hog(_) => (0.5, 9, 0.02),
-            _ => (0.2, 7, 0.075),
-        };
+        let is_hog = matches!(feature, FeatureParams::Hog(_));
+        let (sigma, b, learning_rate) = if is_hog { (0.5, 9, 0.02) } else { (0.2, 7, 0.075) };
         // About one in fifty of the frames that overlap the truth by more than half (on OTB) is called uncertain, one
         // in five hundred lost. A linear filter of gray values answers with broad, low peaks.
         let (uncertain_below, lost_below) = match (feature, kernel) {
@@ -364,18 +351,6 @@ impl FilterParams {
         };
         let states = PsrParams { uncertain_below, lost_below };
         Self { feature, kernel, learning_rate, states, ..Self::default() }
-    }
-}
-
-impl BackgroundParams {
-    /// The settings of the filter alone.
-    pub(crate) fn filter(&self) -> BackgroundSettings {
-        BackgroundSettings {
-            temporal: self.temporal,
-            sample_rate: self.learning_rate,
-            steps: self.solver_steps,
-            ..BackgroundSettings::default()
-        }
     }
 }
 
@@ -440,8 +415,7 @@ impl SearchParams {
             Self::Filter(_) => "kcf",
             Self::Background(_) => "background-aware",
             Self::Machine(machine) => machine.windows.machine.kind().name(),
-            Self::Siamese(_) => "siamese",
-            Self::Expert(_) => "expert",
+            Self::Siamese(_) | Self::Expert(_) => self.name(),
         }
     }
 }

@@ -6,15 +6,15 @@ use super::params::*;
 use crate::error::{Error, Result};
 use crate::frame::Channels;
 use crate::kernels::Kernel;
-use crate::machines::MachineKind;
+use crate::machines::{MachineKind, MachineParams};
 use crate::settings::{Field, Setting, text_of};
 
 /// `robust` without its most expensive parts: angles and the comparison with the given target. It learns less often and
 /// compares fewer sizes.
-fn fast() -> Params {
+fn fast() -> BackgroundParams {
     let scale = ScaleFilterParams { count: 9, step: 1.06, area: 400.0, ..ScaleFilterParams::default() };
     let robust = BackgroundParams::default();
-    let background = BackgroundParams {
+    BackgroundParams {
         padding: 3.0,
         interval: 4,
         scale: ScaleParams::Filter(scale),
@@ -22,23 +22,26 @@ fn fast() -> Params {
         identity: IdentityParams::None,
         confidence: ConfidenceParams { lost_after: 5, tiles: 3, ..robust.confidence },
         ..robust
-    };
-    background.into()
+    }
 }
 
 /// `fast` for many small targets: fewer cells, and each learns and compares sizes in frames of its own. A core carries 50 of
 /// 40 pixels at 60 frames/s, by `scripts/detections_speed.py`.
-fn crowd() -> Params {
+fn crowd() -> BackgroundParams {
     let scale = ScaleFilterParams { count: 7, step: 1.08, area: 256.0, ..ScaleFilterParams::default() };
-    let mut params = fast();
-    if let SearchParams::Background(background) = &mut params.search {
-        background.max_cells = 576.0;
-        background.warmup_frames = 4;
-        background.size_interval = 4;
-        background.in_turn = true;
-        background.scale = ScaleParams::Filter(scale);
+    BackgroundParams {
+        max_cells: 576.0,
+        warmup_frames: 4,
+        size_interval: 4,
+        in_turn: true,
+        scale: ScaleParams::Filter(scale),
+        ..fast()
     }
-    params
+}
+
+/// The error for a name at `path` that is none of `names`.
+fn not_one_of(names: impl Iterator<Item = &'static str>, path: &str, name: &str) -> Error {
+    Error::setting(path, name, format!("must be one of {}", names.collect::<Vec<_>>().join(", ")))
 }
 
 impl Params {
@@ -81,17 +84,13 @@ impl Params {
     pub fn preset(name: &str) -> Result<Self> {
         Ok(match name {
             "robust" => Self::default(),
-            "fast" => fast(),
-            "crowd" => crowd(),
+            "fast" => fast().into(),
+            "crowd" => crowd().into(),
             "paper" => Self::paper(),
             "paper-dcf" => FilterParams::paper(FeatureParams::default(), Kernel::Linear).into(),
             "paper-gray" => FilterParams::paper(FeatureParams::Gray, Kernel::Gaussian { sigma: 0.2 }).into(),
             "expert" => Self { search: SearchParams::Expert(ExpertParams::default()), guard: None },
-            _ => {
-                let names = Self::presets().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
-                let expected = format!("must be one of {names}");
-                return Err(Error::setting("preset", name, expected));
-            }
+            _ => return Err(not_one_of(Self::presets().map(|(name, _)| name), "preset", name)),
         })
     }
 
@@ -183,9 +182,7 @@ impl Params {
         let kind = name.parse::<MachineKind>().ok().filter(|kind| kind.guards());
         match kind {
             None if name == "none" => self.guard = None,
-            None => {
-                return Err(Error::setting("guard", name, format!("must be one of {}", Self::guards().join(", "))));
-            }
+            None => return Err(not_one_of(Self::guards().iter().copied(), "guard", name)),
             Some(kind) if self.guard.as_ref().is_none_or(|guard| guard.windows.machine.kind() != kind) => {
                 self.guard = Some(GuardParams::of(kind));
             }
@@ -204,8 +201,7 @@ impl Params {
                     "background-aware" => "background",
                     name => name,
                 };
-                let names = || Self::detectors().collect::<Vec<_>>().join(", ");
-                let refused = |_| Error::setting("search", name, format!("must be one of {}", names()));
+                let refused = |_| not_one_of(Self::detectors(), "search", name);
                 self.search.set("search", "", variant, false).map_err(refused)?;
             }
         }
@@ -215,13 +211,8 @@ impl Params {
     /// These settings as a document: the preset, the paths that differ from it, and the whole tree.
     pub fn document(&self, preset: &str) -> Value {
         let base = Self::preset(preset).unwrap_or_default();
-        let changed = self.changes(&base).into_iter().map(|(path, _)| path);
-        let mut document = serde_json::json!({ "preset": preset, "changed": changed.collect::<Vec<_>>() });
-        // Plain numbers, names and options serialise.
-        if let (Some(all), Ok(Value::Object(tree))) = (document.as_object_mut(), serde_json::to_value(self)) {
-            all.extend(tree);
-        }
-        document
+        let changed: Vec<_> = self.changes(&base).into_iter().map(|(path, _)| path).collect();
+        serde_json::json!({ "preset": preset, "changed": changed, "search": self.search, "guard": self.guard })
     }
 
     /// Checks that every value is in its range and fits the others.
@@ -232,17 +223,21 @@ impl Params {
         self.search.check_ranges("search")?;
         self.guard.check_ranges("guard")?;
         let refuse = |path: &str, value: String, expected: String| Err(Error::setting(path, value, expected));
-        let confidence_path = match &self.search {
+        let branch = format!("search.{}", self.search.name());
+        let check_machine = |path: &str, machine: MachineParams| match machine.build() {
+            Ok(_) => Ok(()),
+            Err(error) => refuse(path, machine.kind().to_string(), error.to_string()),
+        };
+        match &self.search {
             SearchParams::Filter(FilterParams { states, .. }) if states.uncertain_below < states.lost_below => {
                 let expected = format!("must not be below search.filter.states.lost-below {}", states.lost_below);
                 return refuse("search.filter.states.uncertain-below", states.uncertain_below.to_string(), expected);
             }
-            SearchParams::Siamese(_) => "search.siamese.confidence",
-            SearchParams::Expert(_) => "search.expert.filter.confidence",
-            _ => "search.background.confidence",
-        };
+            SearchParams::Machine(search) => check_machine("search.machine.windows.machine", search.windows.machine)?,
+            _ => {}
+        }
         if let Some(model) = self.search.model() {
-            let path = format!("search.{}.model", self.search.name());
+            let path = format!("{branch}.model");
             if !cfg!(feature = "neural") {
                 return refuse(&path, model.into(), "needs a build with networks: --features neural".into());
             }
@@ -250,28 +245,20 @@ impl Params {
                 return refuse(&path, "\"\"".into(), "must be the folder of backbone.onnx and head.onnx".into());
             }
         }
-        if let Some(confidence) = self.search.confidence() {
-            let ConfidenceParams { found_from, redetected_from, lost_below, .. } = confidence;
-            if found_from > redetected_from || lost_below > found_from {
-                let expected = "must be in order: lost-below, found-from, redetected-from".to_owned();
-                return refuse(confidence_path, format!("{lost_below}, {found_from}, {redetected_from}"), expected);
-            }
+        if let Some(ConfidenceParams { found_from, redetected_from, lost_below, .. }) = self.search.confidence()
+            && (found_from > redetected_from || lost_below > found_from)
+        {
+            let filter = if let SearchParams::Expert(_) = self.search { ".filter" } else { "" };
+            let expected = "must be in order: lost-below, found-from, redetected-from".to_owned();
+            let values = format!("{lost_below}, {found_from}, {redetected_from}");
+            return refuse(&format!("{branch}{filter}.confidence"), values, expected);
         }
-        let search = match &self.search {
-            SearchParams::Machine(search) => Some(("search.machine.windows", &search.windows)),
-            _ => None,
-        };
-        let guard = self.guard.as_ref().map(|guard| ("guard.windows", &guard.windows));
-        if let Some((_, windows)) = guard.filter(|(_, windows)| !windows.machine.kind().guards()) {
-            let expected = format!("must be one of {}", Params::guards()[1..].join(", "));
-            return refuse("guard.windows.machine", windows.machine.kind().to_string(), expected);
+        let Some(GuardParams { windows: WindowParams { machine, .. }, .. }) = &self.guard else { return Ok(()) };
+        if !machine.kind().guards() {
+            let names = MachineKind::all_guards().map(MachineKind::name);
+            return Err(not_one_of(names, "guard.windows.machine", machine.kind().name()));
         }
-        for (path, windows) in search.into_iter().chain(guard) {
-            if let Err(error) = windows.machine.build() {
-                return refuse(&format!("{path}.machine"), windows.machine.kind().to_string(), error.to_string());
-            }
-        }
-        Ok(())
+        check_machine("guard.windows.machine", *machine)
     }
 
     /// The settings in force as TOML that [`Params::read_toml`] reads, each with its meaning and range.
@@ -322,6 +309,7 @@ impl Params {
                         values(value, &path, all);
                         continue;
                     }
+                    Value::String(_) if path == "preset" => continue,
                     Value::Array(_) if path == "changed" => continue,
                     Value::Null if path == "guard" => "none".into(),
                     Value::Array(_) | Value::Null => "not a setting".into(),
@@ -335,12 +323,11 @@ impl Params {
         if !document.is_object() {
             return Err(Error::setting("settings", document.to_string(), "must be a table of settings"));
         }
-        let mut all = Vec::new();
-        values(document, "", &mut all);
-        let of_document = all.iter().find(|(path, _)| path == "preset").map(|(_, name)| name.as_str());
+        let of_document = document.get("preset").and_then(Value::as_str);
         let preset = preset.or(of_document).unwrap_or(default).to_owned();
         let mut params = Self::preset(&preset)?;
-        all.retain(|(path, _)| path != "preset");
+        let mut all = Vec::new();
+        values(document, "", &mut all);
         // The first pass selects all branches, which bring defaults; the second one has the last word on values.
         for (path, text) in &all {
             params.set_at(path, text, true)?;

@@ -1,7 +1,10 @@
 //! Redetection of a lost target: tiles of the whole frame at several sizes, and a candidate over several frames.
 
+use serde::{Deserialize, Serialize};
+
 use super::localizer::{Extent, Localizer, Located, Pose};
-use super::params::{BackgroundParams, ConfidenceParams, IdentityParams, SearchParams};
+use super::params::{BackgroundParams, ConfidenceParams, ExpertParams, IdentityParams, SearchParams};
+use super::scene_cut::SceneCut;
 use crate::archive::Archive;
 use crate::frame::Frame;
 
@@ -30,22 +33,17 @@ pub(super) struct RedetectionCriteria {
 impl RedetectionCriteria {
     /// The criteria of a localizer with these settings; `None` if it never searches for a lost target.
     pub fn of(search: &SearchParams) -> Option<Self> {
-        let of = |confidence: &ConfidenceParams, appearance: f64, frames: usize| Self {
-            probability: confidence.redetected_from,
-            appearance,
-            frames,
-            tiles: confidence.tiles,
+        let ConfidenceParams { redetected_from, tiles, .. } = search.confidence()?;
+        let (appearance, frames) = match search {
+            SearchParams::Background(BackgroundParams { identity: IdentityParams::Krr(machine), .. })
+            | SearchParams::Expert(ExpertParams {
+                filter: BackgroundParams { identity: IdentityParams::Krr(machine), .. },
+                ..
+            }) => (machine.find_from, machine.find_frames),
+            SearchParams::Siamese(_) => (f64::NEG_INFINITY, 1),
+            _ => (f64::NEG_INFINITY, 2),
         };
-        let of_background = |params: &BackgroundParams| match params.identity {
-            IdentityParams::Krr(machine) => of(&params.confidence, machine.find_from, machine.find_frames),
-            IdentityParams::None => of(&params.confidence, f64::NEG_INFINITY, 2),
-        };
-        match search {
-            SearchParams::Background(params) => Some(of_background(params)),
-            SearchParams::Expert(params) => Some(of_background(&params.filter)),
-            SearchParams::Siamese(params) => Some(of(&params.confidence, f64::NEG_INFINITY, 1)),
-            SearchParams::Filter(_) | SearchParams::Machine(_) => None,
-        }
+        Some(Self { probability: redetected_from, appearance, frames, tiles })
     }
 }
 
@@ -63,21 +61,23 @@ pub(super) struct Wanted {
 /// The search for one lost target.
 #[derive(Clone, Debug)]
 pub(super) struct Redetection {
-    pub criteria: RedetectionCriteria,
+    pub scene: SceneCut,
+    criteria: RedetectionCriteria,
     scan: TileScan,
     /// The last accepted place, and the number of frames in a row that accepted it.
     candidate: Option<(Pose, usize)>,
 }
 
 impl Redetection {
-    pub fn new(criteria: RedetectionCriteria) -> Self {
-        Self { criteria, scan: TileScan::default(), candidate: None }
+    /// The search for a target that was given in this frame.
+    pub fn new(criteria: RedetectionCriteria, frame: &Frame<'_>) -> Self {
+        Self { scene: SceneCut::new(frame), criteria, scan: TileScan::default(), candidate: None }
     }
 
     /// Writes or reads how far the search has come.
     pub fn transfer(&mut self, archive: &mut Archive<'_>) {
-        archive.value(&mut self.scan.last);
-        archive.value(&mut self.scan.passes);
+        self.scene.transfer(archive);
+        archive.value(&mut self.scan);
         archive.value(&mut self.candidate);
     }
 
@@ -91,66 +91,52 @@ impl Redetection {
         let least = if wanted.another_scene { FRAMES_IN_ANOTHER_SCENE } else { 1 };
         let needed = self.criteria.frames.max(least);
         // The search looks at the candidate or scans tiles, so that the time of a frame is bounded.
-        let candidate = self.candidate.take();
-        let found = match candidate {
-            Some((pose, _)) => {
-                let there = localizer.locate(frame, pose, Extent::Pose);
-                Some(there).filter(|there| self.accepts(there, &wanted))
-            }
-            None => self.scan_tiles(localizer, frame, &wanted, needed),
+        let (found, frames) = match self.candidate.take() {
+            Some((pose, frames)) => (self.accepted(localizer.locate(frame, pose, Extent::Pose), wanted), frames + 1),
+            None => (self.scan_tiles(localizer, frame, wanted), 1),
         };
-        let frames = candidate.map_or(1, |(_, frames)| frames + 1);
-        if let Some(found) = found
-            && frames >= needed
-        {
-            return Some(found);
-        }
-        self.candidate = found.map(|found| (found.pose, frames));
-        None
+        self.candidate = found.filter(|_| frames < needed).map(|found| (found.pose, frames));
+        found.filter(|_| frames >= needed)
     }
 
     /// The best accepted place in the next tiles of the frame.
-    fn scan_tiles(
-        &mut self,
-        localizer: &mut dyn Localizer,
-        frame: &Frame<'_>,
-        wanted: &Wanted,
-        needed: usize,
-    ) -> Option<Located> {
+    fn scan_tiles(&mut self, localizer: &mut dyn Localizer, frame: &Frame<'_>, wanted: Wanted) -> Option<Located> {
         let area = localizer.response();
         let reach = (area.values.ncols() as f64 * area.step.0 / 2.0, area.values.nrows() as f64 * area.step.1 / 2.0);
         let size = frame.size();
         // The search takes one size per pass, so that each place is searched at all of them.
-        let scale = if needed > 1 { SCALES[self.scan.passes % SCALES.len()] } else { 1.0 };
+        let takes_turns = self.criteria.frames > 1 || wanted.another_scene;
+        let scale = if takes_turns { SCALES[self.scan.passes % SCALES.len()] } else { 1.0 };
         let last = Pose { scale: wanted.pose.scale * scale, ..wanted.pose };
         let mut best: Option<Located> = None;
         // The areas overlap by half: the window hides what lies at the border of one.
         for _ in 0..self.criteria.tiles.min(TileScan::tiles(size, reach)) {
             let there = self.scan.next(size, reach, last);
-            let found = Some(localizer.locate(frame, there, Extent::Place)).filter(|found| self.accepts(found, wanted));
+            let found = self.accepted(localizer.locate(frame, there, Extent::Place), wanted);
             best = found.into_iter().chain(best).reduce(|a, b| if b.probability > a.probability { b } else { a });
         }
         best
     }
 
-    /// True if a place far from the last one meets the criteria.
-    fn accepts(&self, there: &Located, wanted: &Wanted) -> bool {
+    /// A place far from the last one, if it meets the criteria.
+    fn accepted(&self, there: Located, wanted: Wanted) -> Option<Located> {
         let evidence = &there.evidence;
-        there.seen
+        let meets_all = there.seen
             && there.probability.is_some_and(|probability| probability >= self.criteria.probability)
             && (!wanted.another_scene || evidence.psr >= PSR_IN_ANOTHER_SCENE)
             && !evidence.long_term.is_some_and(|response| f64::from(response) < wanted.min_long_term)
-            && evidence.identity.is_none_or(|score| f64::from(score) >= self.criteria.appearance)
+            && evidence.identity.is_none_or(|score| f64::from(score) >= self.criteria.appearance);
+        meets_all.then_some(there)
     }
 }
 
 /// A scan through the tiles of the frame.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct TileScan {
     /// The tile that was visited last.
     last: usize,
     /// Number of complete passes over all tiles.
-    pub passes: usize,
+    passes: usize,
 }
 
 /// Columns and rows of tiles whose centres lie at most `step` (x, y) pixels apart in a frame of `size` (width, height).

@@ -2,6 +2,8 @@
 
 use ndarray::{Array2, ArrayView2};
 
+use super::Evidence;
+
 /// The place of the element of no motion in a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseLayout {
@@ -28,7 +30,19 @@ pub struct ResponseMap<'a> {
     pub angle: f64,
 }
 
-impl ResponseMap<'_> {
+impl<'a> ResponseMap<'a> {
+    /// An upright map of `size` (rows, columns) elements, which lie `step` pixels of the image apart.
+    pub(super) fn new(
+        values: &'a [f32],
+        size: (usize, usize),
+        layout: ResponseLayout,
+        center: (f64, f64),
+        step: f64,
+    ) -> Self {
+        let values = ArrayView2::from_shape(size, values).expect("a value for each element");
+        Self { values, layout, center, step: (step, step), angle: 0.0 }
+    }
+
     /// Row and column of the element of no motion in the centred map. Of a map that wraps around, as many elements
     /// stand before it as `displacement` reads as negative; a map that does not has as many before it as after,
     /// or one more.
@@ -70,89 +84,58 @@ impl ResponseMap<'_> {
     }
 }
 
-/// A value of a response, in general the highest, and two measures of how far it stands out.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Peak {
-    /// Row of the peak, in the map's own wrapped order.
-    pub row: usize,
-    /// Column of the peak.
-    pub col: usize,
-    /// Its value: near 1 where the window looks exactly as the model.
-    pub value: f32,
-    /// Peak-to-sidelobe ratio, `(peak - mean) / standard deviation` over all cells farther than the exclusion radius
-    /// from the peak in rows or columns, round the borders where the map goes on there (Bolme et al., CVPR 2010,
-    /// section 3.5); 0 for a flat map or one without sidelobe.
-    pub psr: f32,
-    /// Average peak-to-correlation energy, `(max - min)² / mean((f - min)²)` (Wang et al., CVPR 2017);
-    /// 0 for a flat map.
-    pub apce: f32,
+/// The place (row, column) of the peak of `response`, of `size` (rows, columns): the first maximum in *column-major* order
+/// as the published code has it. NaN never wins.
+pub fn highest(response: &[f32], (_, cols): (usize, usize)) -> (usize, usize) {
+    let (mut place, mut value) = ((0, 0), f32::NEG_INFINITY);
+    for (r, line) in response.chunks_exact(cols).enumerate() {
+        for (c, &v) in line.iter().enumerate() {
+            if v > value || (v == value && c < place.1) {
+                (place, value) = ((r, c), v);
+            }
+        }
+    }
+    place
 }
 
-impl Peak {
-    /// An empty response.
-    pub const NONE: Self = Self { row: 0, col: 0, value: f32::NAN, psr: 0.0, apce: 0.0 };
-
-    /// Finds the peak of `response`, of `size` (rows, columns), the first maximum in *column-major* order as the
-    /// published code does; `radius` cells around it do not count as sidelobe. NaN never wins; a map of nothing else
-    /// has a NaN peak.
-    pub fn find(response: &[f32], size: (usize, usize), radius: usize, layout: ResponseLayout) -> Self {
-        let (mut place, mut value) = ((0, 0), f32::NEG_INFINITY);
-        for (r, line) in response.chunks_exact(size.1).enumerate() {
-            for (c, &v) in line.iter().enumerate() {
-                if v > value || (v == value && c < place.1) {
-                    (place, value) = ((r, c), v);
-                }
-            }
+/// The value of `response`, of `size` (rows, columns), at `place` and how far the value stands out, whether it is the
+/// highest or not; `radius` cells around it do not count as sidelobe. Distances go round the borders only where the map
+/// does.
+pub fn evidence_at(
+    response: &[f32],
+    (rows, cols): (usize, usize),
+    (row, col): (usize, usize),
+    radius: usize,
+    layout: ResponseLayout,
+) -> Evidence {
+    let value = response[row * cols + col];
+    let min = response.iter().copied().fold(f32::INFINITY, f32::min);
+    let near = |a: usize, b: usize, n: usize| {
+        let straight = a.abs_diff(b);
+        match layout {
+            ResponseLayout::Wrapped => straight.min(n - straight) <= radius,
+            ResponseLayout::Centered => straight <= radius,
         }
-        if value == f32::NEG_INFINITY {
-            return Self::NONE;
-        }
-        Self::at(response, size, place, radius, layout)
-    }
-
-    /// The value at `place` (row, column) and how far it stands out, whether it is the highest or not. Distances go
-    /// round the borders only where the map does.
-    pub fn at(
-        response: &[f32],
-        (rows, cols): (usize, usize),
-        (row, col): (usize, usize),
-        radius: usize,
-        layout: ResponseLayout,
-    ) -> Self {
-        let value = response[row * cols + col];
-        let min = response.iter().copied().fold(f32::INFINITY, f32::min);
-        let near = |a: usize, b: usize, n: usize| {
-            let straight = a.abs_diff(b);
-            match layout {
-                ResponseLayout::Wrapped => straight.min(n - straight) <= radius,
-                ResponseLayout::Centered => straight <= radius,
+    };
+    let (mut side, mut side_squares, mut count, mut energy) = (0.0f64, 0.0f64, 0usize, 0.0f64);
+    for (r, line) in response.chunks_exact(cols).enumerate() {
+        let near_row = near(r, row, rows);
+        for (c, &v) in line.iter().enumerate() {
+            let above = f64::from(v) - f64::from(min);
+            energy += above * above;
+            if !(near_row && near(c, col, cols)) {
+                side += above;
+                side_squares += above * above;
+                count += 1;
             }
-        };
-        let (mut side, mut side_squares, mut count, mut energy) = (0.0f64, 0.0f64, 0usize, 0.0f64);
-        for (r, line) in response.chunks_exact(cols).enumerate() {
-            let near_row = near(r, row, rows);
-            for (c, &v) in line.iter().enumerate() {
-                let above = f64::from(v) - f64::from(min);
-                energy += above * above;
-                if !(near_row && near(c, col, cols)) {
-                    side += above;
-                    side_squares += above * above;
-                    count += 1;
-                }
-            }
-        }
-        let height = f64::from(value) - f64::from(min);
-        let mean = side / count.max(1) as f64;
-        let deviation = (side_squares / count.max(1) as f64 - mean * mean).max(0.0).sqrt();
-        let ratio = |a: f64, b: f64| if b > 0.0 && a.is_finite() { (a / b) as f32 } else { 0.0 };
-        Self {
-            row,
-            col,
-            value,
-            psr: ratio(height - mean, deviation),
-            apce: ratio(height * height, energy / response.len() as f64),
         }
     }
+    let height = f64::from(value) - f64::from(min);
+    let mean = side / count.max(1) as f64;
+    let deviation = (side_squares / count.max(1) as f64 - mean * mean).max(0.0).sqrt();
+    let ratio = |a: f64, b: f64| if b > 0.0 && a.is_finite() { (a / b) as f32 } else { 0.0 };
+    let (psr, apce) = (ratio(height - mean, deviation), ratio(height * height, energy / response.len() as f64));
+    Evidence { peak: value, psr, apce, ..Evidence::default() }
 }
 
 /// Signed displacement of a peak at index `i` of `n`, as the published code wraps it: the second half is negative, and
@@ -186,6 +169,25 @@ pub fn between_cells(
     let along_cols =
         neighbours(col, cols).map_or(0.0, |(left, right)| vertex(value(row, left), peak, value(row, right)));
     (along_rows, along_cols)
+}
+
+/// The place (row, column) of the highest value in a map with no motion in the middle, and how far a parabola's maximum lies
+/// beside it. In a map of equal values the target has not moved.
+pub fn highest_from_middle(
+    value: impl Fn(usize) -> f32,
+    (rows, cols): (usize, usize),
+    layout: ResponseLayout,
+) -> ((usize, usize), (f64, f64)) {
+    let middle = rows / 2 * cols + cols / 2;
+    let (mut best, mut highest) = (middle, Some(value(middle)).filter(|v| !v.is_nan()).unwrap_or(f32::NEG_INFINITY));
+    for i in 0..rows * cols {
+        let value = value(i);
+        if value > highest {
+            (best, highest) = (i, value);
+        }
+    }
+    let place = (best / cols, best % cols);
+    (place, between_cells(|r, c| f64::from(value(r * cols + c)), (rows, cols), place, layout))
 }
 
 #[cfg(test)]
@@ -266,8 +268,7 @@ mod tests {
         let mut map = vec![0.0; 12];
         map[1] = 2.0; // row 0, column 1
         map[4] = 2.0; // row 1, column 0
-        let peak = Peak::find(&map, (3, 4), 0, Wrapped);
-        assert_eq!((peak.row, peak.col, peak.value), (1, 0, 2.0));
+        assert_eq!(highest(&map, (3, 4)), (1, 0));
     }
 
     #[test]
@@ -278,13 +279,17 @@ mod tests {
         assert_eq!(wrapped(1), [0]);
     }
 
+    fn of_highest(map: &[f32], size: (usize, usize), radius: usize, layout: ResponseLayout) -> Evidence {
+        evidence_at(map, size, highest(map, size), radius, layout)
+    }
+
     #[test]
     fn psr_and_apce_by_hand() {
         // Sidelobe outside a radius of 1 around (0, 0) of a 4x4 map, wrapped: row 2 and column 2, seven cells.
         let mut map = vec![1.0f32; 16];
         map[0] = 5.0;
         map[2 * 4 + 2] = 3.0;
-        let peak = Peak::find(&map, (4, 4), 1, Wrapped);
+        let peak = of_highest(&map, (4, 4), 1, Wrapped);
         let mean = (6.0 + 3.0) / 7.0;
         let variance = (6.0 + 9.0) / 7.0 - mean * mean;
         assert!((f64::from(peak.psr) - (5.0 - mean) / f64::sqrt(variance)).abs() < 1e-5);
@@ -295,7 +300,7 @@ mod tests {
     fn where_a_map_ends_its_far_border_is_sidelobe() {
         let mut map = vec![0.0f32; 25];
         (map[0], map[4], map[20]) = (1.0, 0.5, 0.5);
-        let (wrapped, ending) = (Peak::find(&map, (5, 5), 1, Wrapped), Peak::find(&map, (5, 5), 1, Centered));
+        let (wrapped, ending) = (of_highest(&map, (5, 5), 1, Wrapped), of_highest(&map, (5, 5), 1, Centered));
         // The two lesser ones stand beside the peak where the borders meet, and are as far as can be where they do not.
         assert_eq!(wrapped.psr, 0.0);
         let (mean, n) = (1.0 / 21.0, 21.0);
@@ -307,16 +312,16 @@ mod tests {
     fn evidence_is_of_the_place_that_is_asked_for() {
         let mut map = vec![0.0f32; 49];
         (map[8], map[40]) = (4.0, 2.0);
-        let other = Peak::at(&map, (7, 7), (5, 5), 1, Centered);
-        assert_eq!((other.value, other.row, other.col), (2.0, 5, 5));
-        assert!(other.psr < Peak::find(&map, (7, 7), 1, Centered).psr);
+        let other = evidence_at(&map, (7, 7), (5, 5), 1, Centered);
+        assert_eq!(other.peak, 2.0);
+        assert!(other.psr < of_highest(&map, (7, 7), 1, Centered).psr);
         assert!((f64::from(other.apce) - 4.0 / (20.0 / 49.0)).abs() < 1e-4);
     }
 
     #[test]
     fn flat_and_broken_maps_give_no_confidence() {
-        let flat = Peak::find(&[0.5; 9], (3, 3), 1, Wrapped);
-        assert_eq!((flat.value, flat.psr, flat.apce), (0.5, 0.0, 0.0));
-        assert!(Peak::find(&[f32::NAN; 9], (3, 3), 1, Wrapped).value.is_nan());
+        let flat = of_highest(&[0.5; 9], (3, 3), 1, Wrapped);
+        assert_eq!((flat.peak, flat.psr, flat.apce), (0.5, 0.0, 0.0));
+        assert!(of_highest(&[f32::NAN; 9], (3, 3), 1, Wrapped).peak.is_nan());
     }
 }

@@ -4,7 +4,7 @@
 //! frames. A tracker is therefore read by learning a box of that size in a frame of noise, and then each part takes its
 //! numbers from the bytes.
 
-use super::engine::{Engine, Tracker};
+use super::engine::{Beginning, Engine, Tracker};
 use super::{Correction, Params};
 use crate::archive::{Archive, opened, refused, sealed};
 use crate::bbox::BBox;
@@ -22,17 +22,7 @@ struct Blueprint {
     turn: usize,
     correction: Correction,
     /// The target, if the tracker has one.
-    target: Option<Target>,
-}
-
-#[derive(serde::Serialize, serde::Deserialize)]
-struct Target {
-    frame_size: (usize, usize),
-    in_color: bool,
-    /// Width and height of the first box, and its centre.
-    size: (f64, f64),
-    center: (f64, f64),
-    turn: usize,
+    target: Option<Beginning>,
 }
 
 impl Tracker {
@@ -45,16 +35,10 @@ impl Tracker {
         let params = serde_json::to_string(&self.params).map_err(|error| refused("tracker", &error.to_string()))?;
         let mut copy = self.clone();
         let mut archive = Archive::writer();
-        let target = copy.target.as_ref().map(|engine| Target {
-            frame_size: engine.frame_size,
-            in_color: engine.in_color,
-            size: engine.size,
-            center: engine.first_center,
-            turn: engine.turn,
-        });
+        let target = copy.target.as_ref().map(|engine| engine.first);
         archive.value(&mut Blueprint { params, turn: self.turn, correction: self.correction, target });
         if let Some(engine) = &mut copy.target {
-            if engine.frame_size.0.saturating_mul(engine.frame_size.1) > MAX_PIXELS {
+            if engine.first.frame_size.0.saturating_mul(engine.first.frame_size.1) > MAX_PIXELS {
                 archive.refuse("its frames have more than 67 million pixels");
             }
             engine.transfer(&mut archive);
@@ -86,7 +70,7 @@ impl Tracker {
             let ((x, y), (w, h)) = (target.center, target.size);
             let bbox = BBox::new(x - w / 2.0, y - h / 2.0, w, h);
             let (mut engine, _) = Engine::new(&tracker.params, &frame.as_frame(), bbox, target.turn)?;
-            (engine.size, engine.first_center) = (target.size, target.center);
+            engine.first = target;
             engine.transfer(&mut archive);
             tracker.target = Some(engine);
         }

@@ -125,10 +125,6 @@ impl Localizer for ScaleLocalizer {
         self.filter.transfer(archive);
         self.inner.transfer(archive);
     }
-
-    fn boxed_clone(&self) -> Box<dyn Localizer> {
-        Box::new(self.clone())
-    }
 }
 
 #[cfg(test)]

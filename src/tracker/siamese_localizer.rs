@@ -5,12 +5,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ndarray::ArrayView2;
 use rten::ThreadPool;
 use rten_tensor::prelude::*;
 
 use super::calibration::by_network;
-use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, check_box};
+use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update};
 use super::verifier::{Sample, Verifier};
 use super::{ResponseLayout, ResponseMap};
 use crate::archive::Archive;
@@ -87,8 +86,8 @@ fn exemplar_at(
     center: (f64, f64),
     size: (f64, f64),
 ) -> Result<Map> {
-    let channels = channels(frame.format(), networks.recipe.channels);
-    let per_pixel = context(size, &networks.recipe) / networks.recipe.exemplar as f64;
+    let Recipe { channels, exemplar, .. } = networks.recipe;
+    let per_pixel = context(size, &networks.recipe) / exemplar as f64;
     networks.exemplar(|side| cut(frame, channels, center, per_pixel * side as f64, side, mean), pool)
 }
 
@@ -96,16 +95,14 @@ impl SiameseLocalizer {
     /// Learns the target at `bbox`.
     ///
     /// # Errors
-    /// [`Error::Box`](crate::Error::Box) and [`Error::Network`](crate::Error::Network).
+    /// [`Error::Network`](crate::Error::Network) for networks that cannot be used.
     pub fn new(model: &str, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        check_box(frame.size(), bbox)?;
         let networks = Networks::load(Path::new(model))?;
         let pool = pool();
         let side = networks.side();
         let hann = |i: usize| 0.5 - 0.5 * libm::cos(std::f64::consts::TAU * i as f64 / (side - 1) as f64);
         let window = (0..side * side).map(|i| hann(i / side) * hann(i % side)).collect();
-        let channels = channels(frame.format(), networks.recipe.channels);
-        let mean = mean_of(frame, channels);
+        let mean = mean_of(frame, networks.recipe.channels);
         let (first, size) = (Pose::of(bbox), (bbox.w, bbox.h));
         let exemplar = exemplar_at(&networks, &pool, frame, mean, first.center, size)?;
         let given = middle_mean(&exemplar).unwrap_or_default();
@@ -128,21 +125,21 @@ impl SiameseLocalizer {
 
     /// Finds the target; the size follows at `rate`.
     fn find_by(&mut self, frame: &Frame<'_>, at: Pose, rate: f64) -> Option<(Pose, f64)> {
-        let Recipe { exemplar, search, stride, penalty: by_change, window, .. } = self.networks.recipe;
+        let Recipe { channels, exemplar, search, stride, penalty: by_change, window, .. } = self.networks.recipe;
         let size = at.size(self.size);
         let exemplar_side = context(size, &self.networks.recipe);
         let zoom = exemplar as f64 / exemplar_side;
         let area = exemplar_side * search as f64 / exemplar as f64;
-        let channels = channels(frame.format(), self.networks.recipe.channels);
         let picture = cut(frame, channels, at.center, area, search, self.mean);
         let (map, answer) = self.networks.search(&self.exemplar, picture, &self.pool)?;
         self.last_area = Some(SearchArea { map, center: at.center, cell: stride / zoom });
         let (side, cells) = (self.networks.side(), answer.scores.len());
         let root = |w: f64, h: f64| ((w + (w + h) / 2.0) * (h + (w + h) / 2.0)).sqrt();
         let change = |ratio: f64| ratio.max(1.0 / ratio);
+        let sides = |i: usize| [0, 1, 2, 3].map(|k| f64::from(answer.sides[k * cells + i]));
         let mut best: Option<(f64, usize, f64)> = None;
         for i in 0..cells {
-            let [left, top, right, bottom] = [0, 1, 2, 3].map(|k| f64::from(answer.sides[k * cells + i]));
+            let [left, top, right, bottom] = sides(i);
             let (w, h) = (left + right, top + bottom);
             let by_size = change(root(w, h) / root(size.0 * zoom, size.1 * zoom));
             let by_shape = change((size.0 / size.1) / (w / h));
@@ -155,7 +152,7 @@ impl SiameseLocalizer {
         }
         let (_, i, penalty) = best?;
         let score = f64::from(answer.scores[i]);
-        let [left, top, right, bottom] = [0, 1, 2, 3].map(|k| f64::from(answer.sides[k * cells + i]));
+        let [left, top, right, bottom] = sides(i);
         let cell = |i: usize| (i as f64 - (side / 2) as f64) * stride;
         let (dx, dy) = (cell(i % side) + (right - left) / 2.0, cell(i / side) + (bottom - top) / 2.0);
         let rate = penalty * score * rate;
@@ -201,7 +198,7 @@ fn context((w, h): (f64, f64), recipe: &Recipe) -> f64 {
 }
 
 /// Offsets of the network's channels in a pixel's bytes.
-fn channels(format: PixelFormat, order: Channels) -> [usize; 3] {
+fn offsets(format: PixelFormat, order: Channels) -> [usize; 3] {
     match (format, order) {
         (PixelFormat::Gray8, _) => [0; 3],
         (PixelFormat::Rgb8 | PixelFormat::Rgba8, Channels::Bgr) => [2, 1, 0],
@@ -210,12 +207,13 @@ fn channels(format: PixelFormat, order: Channels) -> [usize; 3] {
     }
 }
 
-fn mean_of(frame: &Frame<'_>, channels: [usize; 3]) -> [u8; 3] {
-    let bytes = frame.format().bytes();
+/// Mean of each of the network's channels.
+fn mean_of(frame: &Frame<'_>, channels: Channels) -> [u8; 3] {
+    let (bytes, offsets) = (frame.format().bytes(), offsets(frame.format(), channels));
     let mut sums = [0u64; 3];
     for y in 0..frame.height() {
         for pixel in frame.row(y)[..frame.width() * bytes].chunks_exact(bytes) {
-            (0..3).for_each(|k| sums[k] += u64::from(pixel[channels[k]]));
+            (0..3).for_each(|k| sums[k] += u64::from(pixel[offsets[k]]));
         }
     }
     sums.map(|sum| (sum / (frame.width() * frame.height()) as u64) as u8)
@@ -225,7 +223,7 @@ fn mean_of(frame: &Frame<'_>, channels: [usize; 3]) -> [u8; 3] {
 ///
 /// Networks are trained on pictures that OpenCV resized. One gray level of difference changes which of two cells is
 /// chosen, so this is its arithmetic: weights of 11 bits, those of columns without a fraction beyond the border.
-fn cut(frame: &Frame<'_>, channels: [usize; 3], center: (f64, f64), side: f64, out: usize, mean: [u8; 3]) -> Vec<f32> {
+fn cut(frame: &Frame<'_>, channels: Channels, center: (f64, f64), side: f64, out: usize, mean: [u8; 3]) -> Vec<f32> {
     let side = side.round().max(1.0);
     // The centre of a box in whole pixels, as the network was trained.
     let start = |center: f64| (center - 0.5 - (side + 1.0) / 2.0 + 0.5).floor();
@@ -243,9 +241,9 @@ fn cut(frame: &Frame<'_>, channels: [usize; 3], center: (f64, f64), side: f64, o
     };
     let (left, top) = (start(center.0), start(center.1));
     let columns: Vec<_> = (0..out).map(|i| point(left, i, frame.width(), false)).collect();
-    let bytes = frame.format().bytes();
+    let (bytes, offsets) = (frame.format().bytes(), offsets(frame.format(), channels));
     let value = |row: Option<&[u8]>, x: Option<usize>| match (row, x) {
-        (Some(row), Some(x)) => channels.map(|k| i32::from(row[x * bytes + k])),
+        (Some(row), Some(x)) => offsets.map(|k| i32::from(row[x * bytes + k])),
         _ => mean.map(i32::from),
     };
     let across = |y: Option<usize>, line: &mut [i32]| {
@@ -288,15 +286,13 @@ leveled! {
 }
 
 impl Verifier for SiameseLocalizer {
-    /// Scores like [`SiameseLocalizer::similarity`], also outside the last search area.
-    fn score(&mut self, sample: &Sample<'_>) -> Option<f64> {
-        let &Sample { frame, pose, .. } = sample;
-        let here = self.similarity(pose).or_else(|| {
+    /// Similarity like [`SiameseLocalizer::similarity`], also outside the last search area.
+    fn score(&mut self, &Sample { frame, pose, .. }: &Sample<'_>) -> Option<f32> {
+        self.similarity(pose).or_else(|| {
             let size = pose.size(self.size);
             let map = exemplar_at(&self.networks, &self.pool, frame, self.mean, pose.center, size).ok()?;
             self.likeness(&middle_mean(&map)?)
-        });
-        here.map(f64::from)
+        })
     }
 
     /// The network learns nothing after the first frame.
@@ -334,21 +330,11 @@ impl Localizer for SiameseLocalizer {
     fn response(&self) -> ResponseMap<'_> {
         let side = self.networks.side();
         let (center, step) = self.last_area.as_ref().map_or((self.first.center, 1.0), |area| (area.center, area.cell));
-        ResponseMap {
-            values: ArrayView2::from_shape((side, side), &self.scores).expect("a square of cells"),
-            layout: ResponseLayout::Centered,
-            center,
-            step: (step, step),
-            angle: 0.0,
-        }
+        ResponseMap::new(&self.scores, (side, side), ResponseLayout::Centered, center, step)
     }
 
     fn transfer(&mut self, archive: &mut Archive<'_>) {
         archive.refuse("a search by a network cannot be saved");
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Localizer> {
-        Box::new(self.clone())
     }
 }
 
@@ -390,7 +376,7 @@ mod tests {
         ];
         for (center, side, expected) in [((6.0, 5.0), 7.0, &inside[..]), ((1.2, 8.7), 9.0, &beyond)] {
             let out = expected.len().isqrt();
-            let found = cut(&frame, [0; 3], center, side, out, mean_of(&frame, [0; 3]));
+            let found = cut(&frame, Channels::Rgb, center, side, out, mean_of(&frame, Channels::Rgb));
             let expected: Vec<f32> = expected.iter().map(|&v| v as f32).collect();
             assert_eq!(found, expected.repeat(3), "{center:?}");
         }

@@ -1,9 +1,9 @@
 //! Verifiers tell whether a place looks like the given target: the [appearance](super::appearance) of the search area,
 //! the features of a network, and a guard.
 //!
-//! A guard is a verifier that can move the target: a kernel machine over real windows. A localizer adapts to whatever it is
-//! on, the guard learns only above its gate. When it no longer recognises the target where the box is, but does elsewhere,
-//! the box is put there.
+//! A guard is a verifier that can propose a place: a kernel machine over real windows. A localizer adapts to whatever it
+//! is on, the guard learns only above its gate. When it no longer recognises the target where the box is, but does
+//! elsewhere, the box is put there.
 
 use super::localizer::{Learned, Pose};
 use super::params::GuardParams;
@@ -13,7 +13,18 @@ use crate::bbox::BBox;
 use crate::error::Result;
 use crate::frame::Frame;
 
-/// The view that is compared: a place of a frame.
+/// The search area of a localizer, in features.
+#[derive(Clone, Copy)]
+pub(super) struct ViewFeatures<'a> {
+    /// Features without their window function, `[row][column][32]`; empty where nothing compares them.
+    pub map: &'a [f32],
+    /// Colour bins of the pixels.
+    pub bins: &'a [u16],
+    /// Rows and columns of cells from the middle to the place that is compared.
+    pub shift: (f64, f64),
+}
+
+/// A place of a frame that is compared with what was given.
 #[derive(Clone, Copy)]
 pub(super) struct Sample<'a> {
     pub frame: &'a Frame<'a>,
@@ -22,34 +33,22 @@ pub(super) struct Sample<'a> {
     pub view: Option<ViewFeatures<'a>>,
 }
 
-/// The search area of a localizer, in features.
-#[derive(Clone, Copy)]
-pub(super) struct ViewFeatures<'a> {
-    /// Features without their window function, `[row][column][32]`; empty where nothing compares them.
-    pub map: &'a [f32],
-    /// Colour bins of the pixels.
-    pub bins: &'a [u16],
-    /// Rows and columns of cells from the middle to the place.
-    pub shift: (f64, f64),
-}
-
 /// Says whether a place looks like the given target.
 pub(super) trait Verifier {
-    /// Appearance score: about 1 for the target as it was given, lower for anything else; `None` where the place cannot
-    /// be judged.
-    fn score(&mut self, sample: &Sample<'_>) -> Option<f64>;
+    /// About 1 for the target as it was given, lower for anything else; `None` where the place cannot be judged.
+    fn score(&mut self, sample: &Sample<'_>) -> Option<f32>;
 
     /// Offers the target at a place, which is `certain` or not.
     fn learn(&mut self, sample: &Sample<'_>, certain: bool) -> Learned;
 }
 
-/// A verifier that can move the target.
+/// A verifier that can propose a place.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
-    params: GuardParams,
+    pub params: GuardParams,
     detector: WindowLocalizer,
     /// Doubtful frames in a row.
-    doubts: usize,
+    pub doubts: usize,
     /// The target's size when it was recognised last: a localizer that has lost it follows the size of something else.
     scale: f64,
     scan: TileScan,
@@ -81,58 +80,38 @@ impl Guard {
     pub fn watch(&mut self, frame: &Frame<'_>, here: Pose) -> Verdict {
         let sample = Sample { frame, pose: here, view: None };
         let seen = self.score(&sample);
-        let score = seen.unwrap_or(f64::NEG_INFINITY);
-        let decision = seen.map(|score| score as f32);
-        if score >= self.params.uncertain_below {
+        if seen.is_some_and(|score| f64::from(score) >= self.params.uncertain_below) {
             (self.doubts, self.scale) = (0, here.scale);
-            return Verdict { decision, found: None, learned: self.learn(&sample, true) };
+            return Verdict { decision: seen, found: None, learned: self.learn(&sample, true) };
         }
         self.doubts += 1;
-        let found = self.propose(frame, here, seen);
+        let (score, found) = self.propose(frame, here, seen).unzip();
         if found.is_some() {
             self.doubts = 0;
         }
-        Verdict {
-            decision: found.map_or(decision, |(score, _)| Some(score as f32)),
-            found: found.map(|(_, pose)| pose),
-            learned: Learned::Done,
-        }
+        Verdict { decision: score.map(|score| score as f32).or(seen), found, learned: Learned::Done }
     }
 
     /// A better place than `here`, which scores as `seen` says, and the score there.
-    fn propose(&mut self, frame: &Frame<'_>, here: Pose, seen: Option<f64>) -> Option<(f64, Pose)> {
-        let elsewhere = seen.unwrap_or(f64::NEG_INFINITY) + self.params.margin;
+    fn propose(&mut self, frame: &Frame<'_>, here: Pose, seen: Option<f32>) -> Option<(f64, Pose)> {
+        let elsewhere = seen.map_or(f64::NEG_INFINITY, f64::from) + self.params.margin;
         let near = self.detector.best(true);
         let there = Pose { scale: self.scale, ..here };
         if seen.is_some() && near.score > self.params.accept_above.max(elsewhere) {
             return Some((near.score, there.at(near.center)));
         }
         let accept_above = (self.params.accept_above + self.params.far_margin).max(elsewhere);
-        let found =
-            (self.doubts >= self.params.lost_after).then(|| self.search_tiles(frame, there, accept_above))??;
-        Some((found.0, there.at(found.1)))
+        if self.doubts < self.params.lost_after {
+            return None;
+        }
+        self.search_tiles(frame, there, accept_above)
     }
 
-    /// The decision at `here`. Nothing is learned.
-    pub fn first_decision(&mut self, frame: &Frame<'_>, here: Pose) -> Option<f32> {
-        self.score(&Sample { frame, pose: here, view: None }).map(|score| score as f32)
-    }
-
-    /// Doubtful frames in a row.
-    pub fn doubts(&self) -> usize {
-        self.doubts
-    }
-
-    /// Weight of the new sample when the box is put to another place.
-    pub fn relearn_rate(&self) -> f64 {
-        self.params.relearn_rate
-    }
-
-    /// Score and centre of the best window of the next search areas, if it is accepted.
-    fn search_tiles(&mut self, frame: &Frame<'_>, here: Pose, accept_above: f64) -> Option<(f64, (f64, f64))> {
-        let reach = self.detector.reach();
+    /// Score and place of the best window of the next search areas, if it is accepted.
+    fn search_tiles(&mut self, frame: &Frame<'_>, here: Pose, accept_above: f64) -> Option<(f64, Pose)> {
+        let reach = self.detector.grid.reach();
         let size = frame.size();
-        let mut best: Option<(f64, (f64, f64))> = None;
+        let mut best: Option<(f64, Pose)> = None;
         // Areas whose windows meet: every place of the frame is the centre of one.
         let step = (2.0 * reach.0, 2.0 * reach.1);
         for _ in 0..self.params.tiles.min(TileScan::tiles(size, step)) {
@@ -142,7 +121,7 @@ impl Guard {
             }
             let found = self.detector.best(false);
             if found.score > accept_above && best.is_none_or(|(score, _)| found.score > score) {
-                best = Some((found.score, found.center));
+                best = Some((found.score, here.at(found.center)));
             }
         }
         best
@@ -150,10 +129,11 @@ impl Guard {
 }
 
 impl Verifier for Guard {
-    fn score(&mut self, sample: &Sample<'_>) -> Option<f64> {
-        self.detector.scan(sample.frame, sample.pose).then(|| self.detector.score_at_middle())
+    fn score(&mut self, sample: &Sample<'_>) -> Option<f32> {
+        self.detector.scan(sample.frame, sample.pose).then(|| self.detector.score_at_middle() as f32)
     }
 
+    /// The place is the one that was scored last. It is learned above the gate.
     fn learn(&mut self, sample: &Sample<'_>, _: bool) -> Learned {
         self.detector.learn_above_gate(sample.frame, sample.pose, self.detector.score_at_middle())
     }
@@ -334,7 +314,7 @@ mod tests {
     #[test]
     fn search_areas_take_turns_until_all_were_seen() {
         let next = picture(AWAY);
-        let reach = doubting(|_| {}).detector.reach();
+        let reach = doubting(|_| {}).detector.grid.reach();
         let areas = (260.0 / (2.0 * reach.0)).ceil() as usize * (200.0 / (2.0 * reach.1)).ceil() as usize;
         assert!(areas > 4);
         for tiles in [1, 2] {
@@ -355,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_frame_is_searched_once_however_many_areas_are_asked_for() {
-        let (next, reach) = (picture(AWAY), doubting(|_| {}).detector.reach());
+        let (next, reach) = (picture(AWAY), doubting(|_| {}).detector.grid.reach());
         let (size, step) = ((260, 200), (2.0 * reach.0, 2.0 * reach.1));
         let areas = TileScan::tiles(size, step);
         for tiles in [areas, areas + 1, 1000] {
@@ -375,18 +355,17 @@ mod tests {
         let verdict = guard.watch(&black, here());
         assert_eq!((verdict.decision, verdict.found, verdict.learned), (None, None, Learned::Done));
         assert_eq!(guard.doubts, 1);
-        assert_eq!(guard.first_decision(&black, here()), None);
+        assert_eq!(guard.score(&Sample { frame: &black, pose: here(), view: None }), None);
     }
 
-    /// The first decision is of the place that was asked for, and teaches nothing.
     #[test]
-    fn the_first_decision_is_that_of_the_first_frame() {
+    fn a_score_is_of_the_place_that_was_asked_for_and_teaches_nothing() {
         let first = picture(START);
         let mut guard = doubting(|p| p.windows.gate = -100.0);
-        let decision = guard.first_decision(&first.frame(), here());
-        assert_eq!(decision, Some(scores(&first).0 as f32));
-        assert_eq!(guard.first_decision(&first.frame(), here()), decision);
-        assert!((guard.relearn_rate() - GuardParams::of(MachineKind::Klda).relearn_rate).abs() < f64::EPSILON);
+        let sample = Sample { frame: &first.frame(), pose: here(), view: None };
+        let score = guard.score(&sample);
+        assert_eq!(score, Some(scores(&first).0 as f32));
+        assert_eq!(guard.score(&sample), score);
     }
 
     /// A search that has lost the target follows the size of something else.

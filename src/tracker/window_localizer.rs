@@ -3,12 +3,10 @@
 //!
 //! The windows are whole cells of one size, seen so coarsely that the target has the template's size.
 
-use ndarray::ArrayView2;
-
 use super::calibration::Calibration;
-use super::localizer::{Evidence, Extent, Learned, Localizer, Located, Pose, Update, check_box, is_blank, uniform};
+use super::localizer::{Extent, Learned, Localizer, Located, Pose, Update, is_blank, uniform};
 use super::params::WindowParams;
-use super::response::{Peak, between_cells};
+use super::response::{evidence_at, highest_from_middle};
 use super::scale_localizer::limits;
 use super::{ResponseLayout, ResponseMap};
 use crate::archive::Archive;
@@ -122,16 +120,7 @@ impl WindowGrid {
     }
 }
 
-/// Cuts search maps and templates of a [`WindowGrid`] out of frames.
-#[derive(Clone, Debug)]
-pub(super) struct WindowCutter {
-    map: Cutter,
-    /// A template with its margin.
-    template: Cutter,
-    margined: Vec<f32>,
-    columns: usize,
-}
-
+/// Cuts patches of whole cells out of frames.
 #[derive(Clone, Debug)]
 struct Cutter {
     sampler: Resampler,
@@ -170,38 +159,6 @@ impl Cutter {
     }
 }
 
-impl WindowCutter {
-    /// Creates a cutter for the windows of `grid`, with memory for all sizes that its target may have in a `frame` of
-    /// this size.
-    pub fn new(grid: &WindowGrid, frame: (usize, usize)) -> Self {
-        let around = (grid.template.0 + 2 * MARGIN, grid.template.1 + 2 * MARGIN);
-        let scale = grid.step / CELL as f64;
-        let (_, largest) = limits(grid.size, frame);
-        Self {
-            map: Cutter::new(grid.map, scale, largest),
-            template: Cutter::new(around, scale, largest),
-            margined: vec![0.0; around.0 * around.1 * hog::LANES],
-            columns: grid.template.1,
-        }
-    }
-
-    /// Writes the search map around `pose` to `out`, `[row][column][hog::LANES]`, and moves the grid there.
-    pub fn cut_map(&mut self, grid: &mut WindowGrid, frame: &Frame<'_>, pose: Pose, out: &mut [f32]) {
-        grid.scale = pose.scale;
-        grid.middle = self.map.cut(frame, pose, out);
-    }
-
-    /// Writes the template of a target at `pose` to `out`, `[row][column][hog::LANES]`.
-    pub fn cut_template(&mut self, frame: &Frame<'_>, pose: Pose, out: &mut [f32]) {
-        self.template.cut(frame, pose, &mut self.margined);
-        let (cols, around) = (self.columns, self.columns + 2 * MARGIN);
-        for (r, to) in out.chunks_exact_mut(cols * hog::LANES).enumerate() {
-            let from = ((r + MARGIN) * around + MARGIN) * hog::LANES;
-            to.copy_from_slice(&self.margined[from..][..cols * hog::LANES]);
-        }
-    }
-}
-
 /// Samples of the background that the first frame gives, at most.
 const FIRST_NEGATIVES: usize = 32;
 
@@ -214,10 +171,11 @@ pub(super) struct WindowLocalizer {
     params: WindowParams,
     /// Accepted frames since one was learned from.
     accepted: usize,
-    /// The decision that the last detection stands on.
-    decision: f64,
-    grid: WindowGrid,
-    cutter: WindowCutter,
+    pub grid: WindowGrid,
+    map_cutter: Cutter,
+    /// Cuts templates with a margin.
+    template_cutter: Cutter,
+    margined: Vec<f32>,
     template: Vec<f32>,
     /// How much nearness to the middle counts, `[row][column]` of the response.
     prior: Vec<f32>,
@@ -242,18 +200,18 @@ impl WindowLocalizer {
     /// Learns the target at `bbox` and what is around it.
     ///
     /// # Errors
-    /// [`Error::Box`] for a box that cannot be tracked, when its search area is too large or there is nothing
-    /// in it; the machine's error in its first fit.
+    /// [`Error::Box`] when the search area is too large or shows nothing; the machine's error in its first fit.
     pub fn new(params: &WindowParams, frame: &Frame<'_>, bbox: BBox) -> Result<Self> {
-        check_box(frame.size(), bbox)?;
         let mut grid = WindowGrid::new(params, bbox)?;
-        let mut cutter = WindowCutter::new(&grid, frame.size());
-        let mut first = vec![0.0; grid.map.0 * grid.map.1 * hog::LANES];
-        cutter.cut_map(&mut grid, frame, Pose::of(bbox), &mut first);
+        let (map, template) = (grid.map, grid.template);
+        let margined = (template.0 + 2 * MARGIN, template.1 + 2 * MARGIN);
+        let (scale, (_, largest)) = (grid.step / CELL as f64, limits(grid.size, frame.size()));
+        let mut map_cutter = Cutter::new(map, scale, largest);
+        let mut first = vec![0.0; map.0 * map.1 * hog::LANES];
+        grid.middle = map_cutter.cut(frame, Pose::of(bbox), &mut first);
         if is_blank(&first) {
             return Err(uniform(bbox));
         }
-        let (map, template) = (grid.map, grid.template);
         let settings = WindowSettings {
             kernel: params.kernel,
             size: map,
@@ -277,9 +235,10 @@ impl WindowLocalizer {
             params: params.clone(),
             calibration: Calibration::of_machine(params.machine.kind()),
             accepted: 0,
-            decision: f64::NEG_INFINITY,
             grid,
-            cutter,
+            map_cutter,
+            template_cutter: Cutter::new(margined, scale, largest),
+            margined: vec![0.0; margined.0 * margined.1 * hog::LANES],
             template: vec![0.0; template.0 * template.1 * hog::LANES],
             prior,
             detector,
@@ -291,16 +250,12 @@ impl WindowLocalizer {
 
     /// Scores all windows around the target's place `at`; false where there is nothing to see in the whole area.
     pub fn scan(&mut self, frame: &Frame<'_>, at: Pose) -> bool {
-        self.cutter.cut_map(&mut self.grid, frame, at, self.detector.input());
+        self.grid.scale = at.scale;
+        self.grid.middle = self.map_cutter.cut(frame, at, self.detector.input());
         let seen = !is_blank(self.detector.input());
         self.detector.take_input();
         self.detector.respond();
         seen
-    }
-
-    /// How far from the middle the windows of a scan reach, in pixels (x, y).
-    pub fn reach(&self) -> (f64, f64) {
-        self.grid.reach()
     }
 
     /// The best window of the last scan; with `near`, nearness to the middle counts too.
@@ -308,20 +263,9 @@ impl WindowLocalizer {
         let (response, (height, width)) = (self.detector.response(), self.grid.windows());
         // The background's mean is at -1: what scores less still is not weighed by nearness.
         let judged = |i: usize| if near { (response[i].max(-1.0) + 1.0) * self.prior[i] } else { response[i] };
-        // In a response of equal values the target has not moved.
-        let middle = height / 2 * width + width / 2;
-        let (mut best, mut value) = (middle, Some(judged(middle)).filter(|v| !v.is_nan()).unwrap_or(f32::NEG_INFINITY));
-        for i in 0..response.len() {
-            let v = judged(i);
-            if v > value {
-                (best, value) = (i, v);
-            }
-        }
-        let place = (best / width, best % width);
-        let at = |r: usize, c: usize| f64::from(judged(r * width + c));
-        let (dr, dc) = between_cells(at, (height, width), place, ResponseLayout::Centered);
+        let (place, (dr, dc)) = highest_from_middle(judged, (height, width), ResponseLayout::Centered);
         let center = self.grid.center_of((place.0 as f64 + dr, place.1 as f64 + dc));
-        Found { score: f64::from(response[best]), center, place }
+        Found { score: f64::from(response[place.0 * width + place.1]), center, place }
     }
 
     /// The best score within a cell of the middle of the last scan.
@@ -375,18 +319,13 @@ impl WindowLocalizer {
             return Learned::Done;
         }
         self.accepted = 0;
-        self.learn_at(frame, at)
-    }
-
-    /// Learns the sample of the target at `at` with the share that a newest one has.
-    pub fn learn_at(&mut self, frame: &Frame<'_>, at: Pose) -> Learned {
         self.learn_sample(frame, at, self.params.sample_share)
     }
 
     /// Learns the sample of the target at `at` with `share` of the weight of all of them, and those windows of the last
     /// scan that scored highest and lie elsewhere.
     fn learn_sample(&mut self, frame: &Frame<'_>, at: Pose, share: f64) -> Learned {
-        self.cutter.cut_template(frame, at, &mut self.template);
+        self.cut_template(frame, at);
         self.detector.add_positive(&self.template, share, 1.0);
         self.find_distractors(self.grid.place_of(at.center));
         for &(_, r, c) in &self.peaks {
@@ -394,6 +333,16 @@ impl WindowLocalizer {
         }
         let fitted = self.detector.fit();
         if fitted.is_ok() { Learned::Done } else { Learned::KeptModel }
+    }
+
+    /// Cuts the template of a target at `at`.
+    fn cut_template(&mut self, frame: &Frame<'_>, at: Pose) {
+        self.template_cutter.cut(frame, at, &mut self.margined);
+        let (cols, margined) = (self.grid.template.1, self.grid.template.1 + 2 * MARGIN);
+        for (r, to) in self.template.chunks_exact_mut(cols * hog::LANES).enumerate() {
+            let from = ((r + MARGIN) * margined + MARGIN) * hog::LANES;
+            to.copy_from_slice(&self.margined[from..][..cols * hog::LANES]);
+        }
     }
 
     /// The highest local maxima of the last response that lie apart from the target at `at` (row, column), to `peaks`.
@@ -417,11 +366,10 @@ impl WindowLocalizer {
     }
 
     /// The result of the last scan for the window at `place`, with the target's pose `pose`.
-    fn located(&mut self, pose: Pose, place: (usize, usize), seen: bool) -> Located {
+    fn located(&self, pose: Pose, place: (usize, usize), seen: bool) -> Located {
         let (response, size) = (self.detector.response(), self.grid.windows());
-        let Peak { value, psr, apce, .. } = Peak::at(response, size, place, PEAK_RADIUS, ResponseLayout::Centered);
-        self.decision = f64::from(value);
-        let evidence = Evidence { peak: value, psr, apce, decision: seen.then_some(value), ..Evidence::default() };
+        let mut evidence = evidence_at(response, size, place, PEAK_RADIUS, ResponseLayout::Centered);
+        evidence.decision = seen.then_some(evidence.peak);
         Located::new(pose, evidence, Some(self.calibration.probability(&evidence)), seen)
     }
 }
@@ -443,7 +391,7 @@ impl Localizer for WindowLocalizer {
     fn learn(&mut self, frame: &Frame<'_>, located: &Located, update: Update) -> Learned {
         let at = located.pose;
         match update {
-            Update::Usual => self.learn_above_gate(frame, at, self.decision),
+            Update::Usual => self.learn_above_gate(frame, at, f64::from(located.evidence.peak)),
             Update::Blend(share) => self.learn_sample(frame, at, share),
             Update::Held(factor) => self.learn_sample(frame, at, self.params.sample_share / factor),
         }
@@ -458,23 +406,12 @@ impl Localizer for WindowLocalizer {
     fn restart(&mut self, _: Pose) {}
 
     fn response(&self) -> ResponseMap<'_> {
-        let step = self.grid.step();
-        ResponseMap {
-            values: ArrayView2::from_shape(self.grid.windows(), self.detector.response())
-                .expect("a response has the grid's size"),
-            layout: ResponseLayout::Centered,
-            center: self.grid.middle,
-            step: (step, step),
-            angle: 0.0,
-        }
+        let (values, size) = (self.detector.response(), self.grid.windows());
+        ResponseMap::new(values, size, ResponseLayout::Centered, self.grid.middle, self.grid.step())
     }
 
     fn transfer(&mut self, archive: &mut Archive<'_>) {
         archive.refuse("a search by a machine over windows cannot be saved");
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Localizer> {
-        Box::new(self.clone())
     }
 }
 

@@ -148,10 +148,6 @@ impl Localizer for Scripted {
     fn transfer(&mut self, archive: &mut crate::archive::Archive<'_>) {
         archive.refuse("a stub");
     }
-
-    fn boxed_clone(&self) -> Box<dyn Localizer> {
-        Box::new(self.clone())
-    }
 }
 
 fn picture(corner: (f64, f64)) -> Picture {
@@ -164,18 +160,14 @@ fn engine(search: &Scripted, guard: Option<GuardParams>) -> Engine {
     let max_doubts = guard.as_ref().map_or(usize::MAX, |guard| guard.lost_after);
     let rules = Rules::Psr(PsrParams { uncertain_below: 8.0, lost_below: 5.0 });
     Engine {
-        frame_size: SIZE,
-        in_color: false,
-        size: (SIDE, SIDE),
-        first_center: bbox.center(),
-        turn: 0,
+        first: Beginning { frame_size: SIZE, in_color: false, size: (SIDE, SIDE), center: bbox.center(), turn: 0 },
         pose: Pose::of(bbox),
         guess: None,
         sure_center: bbox.center(),
-        localizer: search.boxed_clone(),
+        localizer: Box::new(search.clone()),
         guard: guard.map(|params| Guard::new(&params, &first.frame(), bbox).unwrap()),
         lifecycle: Lifecycle::new(rules, max_doubts),
-        away: None,
+        redetection: None,
     }
 }
 
@@ -184,9 +176,9 @@ fn with_states(search: &Scripted, confidence: ConfidenceParams, guard: Option<Gu
     let max_doubts = guard.as_ref().map_or(usize::MAX, |guard| guard.lost_after);
     let (probability, tiles, (appearance, frames)) = (confidence.redetected_from, confidence.tiles, search.finds);
     let criteria = RedetectionCriteria { probability, appearance, frames, tiles };
-    let away = Away { scene: SceneCut::new(&picture(START).frame()), redetection: Redetection::new(criteria) };
+    let redetection = Some(Redetection::new(criteria, &picture(START).frame()));
     let lifecycle = Lifecycle::new(Rules::Confidence(confidence), max_doubts);
-    Engine { lifecycle, away: Some(away), ..engine(search, guard) }
+    Engine { lifecycle, redetection, ..engine(search, guard) }
 }
 
 /// A target is lost in the first frame of doubt.
@@ -205,7 +197,7 @@ fn follow_once(engine: &mut Engine, search: &Scripted) {
         found: Pose::of(target_at(START)),
         ..Scripted { confidence: Some(0.9), ..search.clone() }
     };
-    let covering = std::mem::replace(&mut engine.localizer, seen.boxed_clone());
+    let covering = std::mem::replace(&mut engine.localizer, Box::new(seen));
     engine.update(&picture(START).frame());
     (engine.localizer, _) = (covering, calls(search));
 }
@@ -322,7 +314,7 @@ fn a_target_lost_on_plain_ground_is_searched_elsewhere() {
         assert_eq!(states, [if blank.is_some() { State::Lost } else { State::Uncertain }, State::Lost], "{blank:?}");
         let looks = calls(&search).iter().filter(|call| matches!(call, Call::Look(_))).count();
         assert_eq!(looks, 1 + 1 + 3, "{blank:?}");
-        engine.localizer = Scripted { confidence: Some(0.9), ..search }.boxed_clone();
+        engine.localizer = Box::new(Scripted { confidence: Some(0.9), ..search });
         let estimate = engine.update(&picture(NEARBY).frame());
         assert_eq!((estimate.bbox, estimate.state), (target_at(NEARBY), State::Recovered), "{blank:?}");
     }
@@ -335,7 +327,7 @@ fn what_was_called_lost_for_one_picture_is_found_again() {
     let mut engine = with_states(&search, ConfidenceParams::default(), None);
     let frame = picture(START);
     let mut said = |seen: bool| {
-        engine.localizer = Scripted { seen, ..search.clone() }.boxed_clone();
+        engine.localizer = Box::new(Scripted { seen, ..search.clone() });
         engine.update(&frame.frame()).state
     };
     let states = [true, false, true, true].map(&mut said);
@@ -348,9 +340,9 @@ fn what_is_found_at_the_border_is_found_when_most_of_it_is_seen() {
     let mut engine = with_states(&Scripted { confidence: Some(0.1), ..search.clone() }, impatient(0), None);
     let frame = picture(START);
     assert_eq!(engine.update(&frame.frame()).state, State::Lost);
-    engine.localizer = search.boxed_clone();
+    engine.localizer = Box::new(search.clone());
     assert_eq!(engine.update(&frame.frame()).state, State::Uncertain);
-    engine.localizer = Scripted::sure((-11.0, 50.0), 0.9).boxed_clone();
+    engine.localizer = Box::new(Scripted::sure((-11.0, 50.0), 0.9));
     let states = [(); 2].map(|()| engine.update(&frame.frame()).state);
     assert_eq!(states, [State::Recovered, State::Tracking]);
 }
@@ -363,10 +355,10 @@ fn the_box_of_a_lost_target_goes_where_it_may_be() {
     assert_eq!((estimate.bbox, estimate.state), (target_at(NEARBY), State::Lost));
     assert_eq!((estimate.evidence.peak, estimate.evidence.confidence), (0.5, Some(0.4)));
     let search = Scripted { guess, ..Scripted::sure(START, 0.1) };
-    engine.localizer = search.boxed_clone();
+    engine.localizer = Box::new(search.clone());
     assert_eq!(engine.update(&picture(START).frame()).bbox, target_at(NEARBY));
     assert_eq!(calls(&search), [Call::LookLost(Pose::of(target_at(START)))], "the search stays where it was lost");
-    engine.localizer = Scripted::sure(START, 0.9).boxed_clone();
+    engine.localizer = Box::new(Scripted::sure(START, 0.9));
     let found = engine.update(&picture(START).frame());
     assert_eq!((found.bbox, found.state), (target_at(START), State::Recovered));
 }
@@ -395,7 +387,7 @@ fn what_is_far_away_must_be_surer_than_what_is_near() {
         let mut engine = with_states(&Scripted::sure(START, 0.1), impatient(1), None);
         assert_eq!(engine.update(&picture(START).frame()).state, State::Lost);
         let looks = [(START, near), (NEARBY, far)].into();
-        engine.localizer = Scripted { looks, ..Scripted::at(START) }.boxed_clone();
+        engine.localizer = Box::new(Scripted { looks, ..Scripted::at(START) });
         assert_eq!(engine.update(&picture(START).frame()).state, state, "{near}, {far}");
     }
 }
@@ -407,7 +399,7 @@ fn what_the_long_term_model_does_not_know_is_not_found_elsewhere() {
     let mut engine = with_states(&search, impatient(2), None);
     let mut said = |confidence: f64, long_term: f32| {
         (search.confidence, search.long_term) = (Some(confidence), Some(long_term));
-        engine.localizer = search.boxed_clone();
+        engine.localizer = Box::new(search.clone());
         engine.update(&picture(START).frame()).state
     };
     let states = [(0.9, 1.0), (0.1, 1.0), (0.95, 0.1), (0.95, 0.2)].map(|(p, answer)| said(p, answer));
@@ -462,7 +454,7 @@ fn a_place_elsewhere_must_be_found_in_several_frames_in_a_row() {
     assert_eq!(engine.update(&picture(START).frame()).state, State::Lost);
     let mut look = |elsewhere: f64| {
         let looks = [(START, 0.1), (NEARBY, elsewhere)].into();
-        engine.localizer = Scripted { looks, ..search.clone() }.boxed_clone();
+        engine.localizer = Box::new(Scripted { looks, ..search.clone() });
         engine.update(&picture(START).frame())
     };
     // Found twice, missed, and found three times.
@@ -528,7 +520,7 @@ fn the_box_of_a_covered_target_waits_where_it_was() {
             let learned = calls(&search).iter().filter(|call| matches!(call, Call::Learn(..))).count();
             assert_eq!(learned, MAX_OCCLUDED + 1 - waits);
             let seen = Scripted { psr: 20.0, found: Pose::of(target_at(START)), ..search.clone() };
-            let covering = std::mem::replace(&mut engine.localizer, seen.boxed_clone());
+            let covering = std::mem::replace(&mut engine.localizer, Box::new(seen));
             assert_eq!(engine.update(&picture(START).frame()).bbox, target_at(START));
             (engine.localizer, _) = (covering, calls(&search));
         }
@@ -596,7 +588,7 @@ fn a_lost_target_that_its_guard_finds_is_followed_again() {
     assert!(found.state == State::Recovered && found.bbox.overlap(&target_at(NEARBY)) > 0.8, "{found:?}");
     calls(&search);
     let sure = Scripted { confidence: Some(0.9), ..search.clone() };
-    engine.localizer = Scripted { found: Pose::of(target_at(NEARBY)), ..sure }.boxed_clone();
+    engine.localizer = Box::new(Scripted { found: Pose::of(target_at(NEARBY)), ..sure });
     assert_eq!(engine.update(&next.frame()).state, State::Tracking);
     assert!(matches!(calls(&search)[..], [Call::Look(_), Call::Learn(_, Update::Usual)]), "it is learned again");
 }
@@ -620,7 +612,7 @@ fn a_search_that_is_put_elsewhere_counts_its_doubts_anew_there() {
     let next = picture(NEARBY);
     assert_eq!(engine.update(&next.frame()).state, State::Tracking);
     assert!(engine.bbox().overlap(&target_at(NEARBY)) > 0.8);
-    engine.localizer = Scripted { found: Pose::of(target_at(NEARBY)), ..search }.boxed_clone();
+    engine.localizer = Box::new(Scripted { found: Pose::of(target_at(NEARBY)), ..search });
     let states = [(); 3].map(|()| engine.update(&next.frame()).state);
     assert_eq!(states, [State::Uncertain, State::Uncertain, State::Lost]);
 }

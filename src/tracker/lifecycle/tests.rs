@@ -1,6 +1,9 @@
 //! A row for each rule: observations in, decisions out.
 
 use super::*;
+use crate::bbox::BBox;
+use crate::tracker::Evidence;
+use crate::tracker::localizer::Pose;
 use State::{Lost, Occluded, Recovered, Tracking, Uncertain};
 
 fn params() -> ConfidenceParams {
@@ -19,6 +22,18 @@ fn params() -> ConfidenceParams {
 
 fn lifecycle(params: ConfidenceParams) -> Lifecycle {
     Lifecycle::new(Rules::Confidence(params), 3)
+}
+
+/// Signals of a localizer for one frame.
+#[derive(Clone, Copy, Debug)]
+struct Signals {
+    seen: bool,
+    probability: f64,
+    psr: f32,
+    long_term: Option<f32>,
+    decision: Option<f32>,
+    likeness: Likeness,
+    another_scene: bool,
 }
 
 /// A frame with this probability, and a peak-to-sidelobe ratio of 20.
@@ -43,7 +58,11 @@ fn covered(likeness: Likeness) -> Signals {
 }
 
 fn step(life: &mut Lifecycle, signals: Signals) -> Decision {
-    life.step(&Observation::Located(signals))
+    let Signals { seen, probability, psr, long_term, decision, likeness, another_scene } = signals;
+    let evidence = Evidence { psr, long_term, decision, ..Evidence::default() };
+    let pose = Pose::of(BBox::new(0.0, 0.0, 1.0, 1.0));
+    let located = Located { likeness, ..Located::new(pose, evidence, Some(probability), seen) };
+    life.step(&Observation::Located { located: &located, another_scene })
 }
 
 /// The states of frames of these probabilities.
@@ -82,7 +101,7 @@ fn a_frame_decides_what_the_box_does() {
     let denied = covered(Likeness::Denied);
     let unjudged = covered(Likeness::Unknown);
     let held = (Place::Follow, Some(Update::Held(OCCLUDED_HOLD)));
-    // Of a followed and of a lost target: state, place and update, restore, redetect.
+    // Of a followed and of a lost target: state, place and update, restore, whether it is lost then.
     let rows = [
         ("sure", frame(0.9), (Tracking, FOLLOW, false, false), (Recovered, FOLLOW, false, false)),
         ("weak", frame(0.4), (Uncertain, FOLLOW, false, false), (Lost, (Place::Guess, None), false, true)),
@@ -99,8 +118,8 @@ fn a_frame_decides_what_the_box_does() {
     ];
     for (name, signals, of_followed, of_lost) in rows {
         for (mut life, expected) in [(followed(), of_followed), (lost(), of_lost)] {
-            let Decision { state, place, update, restore, redetect } = step(&mut life, signals);
-            assert_eq!((state, (place, update), restore, redetect), expected, "{name}");
+            let Decision { state, place, update, restore } = step(&mut life, signals);
+            assert_eq!((state, (place, update), restore, life.is_lost()), expected, "{name}");
         }
     }
 }
@@ -152,9 +171,9 @@ fn no_doubtful_state_has_a_high_confidence() {
 #[test]
 fn a_loss_restores_once_and_searches_until_the_target_is_found() {
     let mut life = followed();
-    let decisions = [0.1, 0.1, 0.1, 0.1].map(|probability| step(&mut life, frame(probability)));
-    assert_eq!(decisions.map(|decision| decision.restore), [false, false, true, false]);
-    assert_eq!(decisions.map(|decision| decision.redetect), [false, false, true, true]);
+    let decisions = [0.1, 0.1, 0.1, 0.1].map(|probability| (step(&mut life, frame(probability)), life.is_lost()));
+    assert_eq!(decisions.map(|(decision, _)| decision.restore), [false, false, true, false]);
+    assert_eq!(decisions.map(|(_, is_lost)| is_lost), [false, false, true, true]);
     assert_eq!(life.phase(), Phase::Lost { cause: Cause::Unseen });
     let found = life.step(&Observation::Redetected);
     assert_eq!((found.state, found.place, found.update), (Recovered, Place::Follow, Some(Update::Usual)));

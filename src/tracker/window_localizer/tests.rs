@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::machines::{MachineKind, MachineParams, krr};
+use crate::tracker::Evidence;
 use crate::tracker::scenes::{Picture, target_at};
 use crate::{State, Tracker};
 
@@ -214,7 +215,7 @@ fn nearness_counts_above_the_mean_of_the_background() {
     assert_eq!(judged[row * search.grid.windows().1 + col], highest);
     let (height, width) = search.grid.windows();
     let step = search.grid.step();
-    assert_eq!(search.reach(), ((width / 2) as f64 * step, (height / 2) as f64 * step));
+    assert_eq!(search.grid.reach(), ((width / 2) as f64 * step, (height / 2) as f64 * step));
 }
 
 /// Stripes all over the picture: no window scores above the background's mean, and so none is better than another.
