@@ -113,36 +113,45 @@ pub(super) fn read(document: &Value) -> Wrong<Vec<Clip>> {
     let class = |class: &Value| Some((number::<u64>(&class["id"])?, text(&class["name"])?));
     let classes: BTreeMap<u64, Rc<str>> = list("categories")?.iter().filter_map(class).collect();
     for annotation in list("annotations")? {
-        let extra = &annotation["attributes"];
-        let ids = [&extra["track_id"], &annotation["track_id"], &annotation["instance_id"]];
-        let id = ids.into_iter().find_map(number);
-        let place = number(&annotation["image_id"]).and_then(|image: u64| images.get(&image).copied());
-        let bbox: Option<BBox> = serde_json::from_value(annotation["bbox"].clone()).ok();
-        // CVAT's boxes are not turned yet.
-        let bbox = bbox.map(|bbox| extra["rotation"].as_f64().map_or(bbox, |turn| upright(bbox, turn)));
-        let (Some(id), Some((clip, frame)), Some(bbox)) = (id, place, bbox) else {
-            return Err(format!(
-                "annotation {}: it needs an image, a bbox and a track_id, which says what target it is",
-                annotation["id"]
-            ));
-        };
-        let written: Option<[f64; 4]> = serde_json::from_value(extra["written"].clone()).ok();
-        let is_same = |written: [f64; 4]| {
-            written.iter().zip(<[f64; 4]>::from(bbox)).all(|(a, b)| (a - b).abs() <= WRITTEN_PIXELS)
-        };
-        clips[clip].boxes.push(Label {
-            id,
-            frame,
-            bbox: Some(bbox),
-            given: written.is_some_and(|written| !is_same(written)) || extra["given"].as_bool().unwrap_or(false),
-            occluded: extra["occluded"] == true,
-            class: number(&annotation["category_id"]).and_then(|class: u64| classes.get(&class).cloned()),
-            name: text(&extra["name"]),
-            ..Label::default()
-        });
+        let (clip, label) = label(annotation, &images, &classes)?;
+        clips[clip].boxes.push(label);
     }
     clips.retain(|clip| !clip.pictures.is_empty());
     if clips.is_empty() { Err("there is no image in it".into()) } else { Ok(clips) }
+}
+
+/// An annotation, and the clip of its image. `images` are clips and pictures by the ids of images.
+fn label(
+    annotation: &Value,
+    images: &BTreeMap<u64, (usize, usize)>,
+    classes: &BTreeMap<u64, Rc<str>>,
+) -> Wrong<(usize, Label)> {
+    let extra = &annotation["attributes"];
+    let ids = [&extra["track_id"], &annotation["track_id"], &annotation["instance_id"]];
+    let id = ids.into_iter().find_map(number);
+    let place = number(&annotation["image_id"]).and_then(|image: u64| images.get(&image).copied());
+    let bbox: Option<BBox> = serde_json::from_value(annotation["bbox"].clone()).ok();
+    let (Some(id), Some((clip, frame)), Some(bbox)) = (id, place, bbox) else {
+        return Err(format!(
+            "annotation {}: it needs an image, a bbox and a track_id, which says what target it is",
+            annotation["id"]
+        ));
+    };
+    let written: Option<[f64; 4]> = serde_json::from_value(extra["written"].clone()).ok();
+    let is_same =
+        |written: [f64; 4]| written.iter().zip(<[f64; 4]>::from(bbox)).all(|(a, b)| (a - b).abs() <= WRITTEN_PIXELS);
+    let label = Label {
+        id,
+        frame,
+        // CVAT's boxes are not turned yet.
+        bbox: Some(extra["rotation"].as_f64().map_or(bbox, |turn| upright(bbox, turn))),
+        given: written.is_some_and(|written| !is_same(written)) || extra["given"].as_bool().unwrap_or(false),
+        occluded: extra["occluded"] == true,
+        class: number(&annotation["category_id"]).and_then(|class: u64| classes.get(&class).cloned()),
+        name: text(&extra["name"]),
+        ..Label::default()
+    };
+    Ok((clip, label))
 }
 
 impl Exporter for Coco {
