@@ -249,7 +249,7 @@ impl Labels {
         let mut boxes = std::mem::take(&mut clip.boxes);
         clip.place(&mut boxes, &mut purpose)?;
         if boxes.is_empty() && clip.polygons > 0 {
-            return Err(format!("it has no box of a target, but {} polygons or masks", clip.polygons));
+            return Err(format!("there is no box in it, but {} polygons or masks", clip.polygons));
         }
         if clip.shares {
             let size = size.ok_or("its boxes are shares of the frame's size: give that size, width and height")?;
