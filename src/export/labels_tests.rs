@@ -67,10 +67,11 @@ fn targets_count_while_they_are_there() {
 
 #[test]
 fn many_targets_are_refused_before_they_are_made() {
-    let label = |id| Label { id, frame: 1, bbox: Some(BBox::new(1.0, 1.0, 9.0, 9.0)), ..Label::default() };
+    let label = |id, w| Label { id, frame: 1, bbox: Some(BBox::new(1.0, 1.0, w, 9.0)), ..Label::default() };
     let most = MAX_TARGETS as u32;
-    assert_eq!(gather((0..most).map(label).collect()).unwrap().len(), MAX_TARGETS);
-    assert!(gather((0..2 * most).map(label).collect()).unwrap_err().contains("200 targets at a time"));
+    assert_eq!(gather((0..most).map(|id| label(id, 9.0)).collect()).unwrap().len(), MAX_TARGETS);
+    // The boxes, which are wrong, are not read before.
+    assert!(gather((0..2 * most).map(|id| label(id, -9.0)).collect()).unwrap_err().contains("200 targets at a time"));
 }
 
 const FORMS: [(Form, &str); 6] = [
