@@ -11,12 +11,13 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::document::{Document, other_size};
+use super::output::VIDEOS;
 use super::record::{BOX_DIGITS, CLASS, FrameRecord, Given, SourceRecord, TargetRecord, rounded};
 use super::table::{self, List};
 use super::{coco, cvat, label_studio, yolo};
 use crate::bbox::{BBox, Turned};
 use crate::media::annotation::{MAX_ROWS, is_within_reach};
-use crate::media::{Info, Span};
+use crate::media::{Info, Span, has_extension, is_image};
 use crate::run::MAX_TARGETS;
 use crate::tracker::State;
 
@@ -35,6 +36,10 @@ const MAX_VALUES: usize = 4_000_000;
 
 /// Relative difference of two rates that are the same, rounded.
 const SAME_RATE: f64 = 5e-4;
+
+/// Endings of videos that are read only.
+const OTHER_VIDEOS: [&str; 15] =
+    ["3gp", "asf", "flv", "h264", "m2ts", "mjpeg", "mpeg", "mpg", "mts", "mxf", "ogv", "ts", "vob", "wmv", "y4m"];
 
 /// Names in an error.
 const SHOWN: usize = 8;
@@ -144,6 +149,8 @@ pub(super) struct Clip {
     pub polygons: usize,
     /// Boxes without an id among others that have one.
     pub untracked: usize,
+    /// Files of labels in other folders.
+    pub unread: usize,
     /// Why the clip cannot be read.
     pub wrong: Option<String>,
 }
@@ -241,13 +248,17 @@ impl Labels {
         if let Some(reason) = clip.size.zip(size).and_then(|(own, here)| other_size(own, here)) {
             return Err(reason);
         }
-        for (count, what) in [(clip.polygons, "polygons or masks"), (clip.untracked, "boxes without an id")] {
+        let unread = (clip.unread, "files of labels outside of the folder of labels");
+        for (count, what) in [(clip.polygons, "polygons or masks"), (clip.untracked, "boxes without an id"), unread] {
             if count > 0 {
                 purpose.notes.push(format!("{count} {what} are left out"));
             }
         }
         let mut boxes = std::mem::take(&mut clip.boxes);
         clip.place(&mut boxes, size, &mut purpose)?;
+        if boxes.is_empty() && clip.polygons > 0 {
+            return Err(format!("there is no box in it, but {} polygons or masks", clip.polygons));
+        }
         if clip.shares {
             let size = size.ok_or("its boxes are shares of the frame's size: give that size, width and height")?;
             boxes.iter_mut().for_each(|label| label.scale(size));
@@ -276,20 +287,22 @@ impl Label {
     }
 }
 
+/// A name without the ending of a video or a picture.
+fn without_ending(name: &str) -> &str {
+    let path = Path::new(name);
+    let is_known = is_image(path) || has_extension(path, &VIDEOS) || has_extension(path, &OTHER_VIDEOS);
+    name.rsplit_once('.').filter(|_| is_known).map_or(name, |(stem, _)| stem)
+}
+
 /// Whether a name in labels is that of a source: the same file or folder, with or without the ending of a video, and
 /// without the eight digits that Label Studio puts before it.
 fn is_same_name(own: &str, source: &str) -> bool {
     let file = |name: &str| name.rsplit(['/', '\\', '=']).next().unwrap_or_default().to_lowercase();
-    let is_ending =
-        |ending: &str| ending == "mp4" || matches!(ending.len(), 2..=4) && !ending.ends_with(char::is_numeric);
-    let stem = |name: &str| match name.rsplit_once('.') {
-        Some((stem, ending)) if is_ending(ending) => stem.to_owned(),
-        _ => name.to_owned(),
-    };
     let (own, source) = (file(own), file(source));
     let uploaded =
         own.split_once('-').filter(|(digits, _)| digits.len() == 8 && u32::from_str_radix(digits, 16).is_ok());
-    [&*own, uploaded.map_or("", |(_, name)| name)].iter().any(|own| !own.is_empty() && stem(own) == stem(&source))
+    let source = without_ending(&source);
+    [&*own, uploaded.map_or("", |(_, name)| name)].iter().any(|own| !own.is_empty() && without_ending(own) == source)
 }
 
 /// The clip of the source: by its name, or by its number of frames.
@@ -478,9 +491,7 @@ impl Clip {
         };
         let is_own = |(dir, prefix, _): &&(String, String, usize)| key(dir, prefix) == *group;
         let numbers: Vec<Option<usize>> = all.iter().map(|of| Some(of.as_ref().filter(is_own)?.2)).collect();
-        // Ultralytics names the labels of a video by its name and the frame, from 1.
-        let of_video = purpose.info.filter(|info| !group.is_empty() && names_clip(group, &info.name)).map(|_| 1);
-        let base = match purpose.options.base.or(self.base).or(of_video) {
+        let base = match purpose.options.base.or(self.base) {
             Some(base) => base,
             None => {
                 let base = base_of(numbers.iter().flatten(), purpose.frames())?;
@@ -515,7 +526,9 @@ fn split(name: &str) -> (&str, &str) {
 
 /// The text before the number at the end of a file's name, and that number.
 fn numbered(file: &str) -> Option<(&str, usize)> {
-    let has_ending = |(_, ending): &(&str, &str)| ending.contains(|c: char| c.is_ascii_alphabetic());
+    let has_ending = |(_, ending): &(&str, &str)| {
+        ending.contains(|c: char| c.is_ascii_alphabetic()) && ending.chars().all(char::is_alphanumeric)
+    };
     let stem = file.rsplit_once('.').filter(has_ending).map_or(file, |(stem, _)| stem);
     let digits = stem.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     Some((&stem[..digits], stem[digits..].parse().ok()?))
@@ -534,7 +547,8 @@ fn base_of<'a>(numbers: impl Iterator<Item = &'a usize>, frames: Option<usize>) 
         _ if low == 0 => Ok(0),
         Some(frames) if high == frames => Ok(1),
         _ => Err(format!(
-            "the numbers of its frames go from {low} to {high}, and may count from 0 or from 1: give --labels-base 0 or 1"
+            "the numbers of its frames go from {low} to {high}, and may count from 0 or from 1 (as Ultralytics): \
+             give --labels-base 0 or 1"
         )),
     }
 }
@@ -559,35 +573,37 @@ fn by_time(boxes: &mut Vec<Label>, ratio: f64) {
 }
 
 /// The targets: of those with marked boxes the marked ones, of others all boxes.
-pub(super) fn gather(boxes: Vec<Label>) -> Wrong<Vec<TargetRecord>> {
+pub(super) fn gather(mut boxes: Vec<Label>) -> Wrong<Vec<TargetRecord>> {
     if boxes.len() > MAX_ROWS {
         return Err(format!("it has {} boxes, of at most {MAX_ROWS}", boxes.len()));
     }
-    let mut targets: BTreeMap<u32, Vec<Label>> = BTreeMap::new();
-    for label in boxes {
-        targets.entry(label.id).or_default().push(label);
-    }
-    let target = |(id, mut all): (u32, Vec<Label>)| {
-        all.sort_by_key(|label| label.frame);
+    boxes.sort_by_key(|label| (label.id, label.frame));
+    let of_targets = |a: &Label, b: &Label| a.id == b.id;
+    // Before they take the memory of targets.
+    let at_end = boxes.chunk_by(of_targets).filter(|all| all.last().is_some_and(|last| last.bbox.is_some())).count();
+    check_most(at_end)?;
+    let target = |all: &mut [Label]| {
+        let id = all[0].id;
         let is_marked = all.iter().any(|label| label.given);
         let mut target = TargetRecord { id, ..TargetRecord::default() };
         // A target that somebody has ended is given where it is there again.
         for place in 1..all.len() {
             all[place].given |= all[place - 1].given && all[place - 1].bbox.is_none();
         }
-        for label in all.into_iter().filter(|label| label.given || !is_marked) {
+        for label in all.iter().filter(|label| label.given || !is_marked) {
             check_box(id, label.frame, label.bbox)?;
             let given = vec![Given::new(label.frame, label.bbox)];
             // A target that is gone, or has not begun, need not be told so once more.
             if label.bbox.is_some() || target.given.last().is_some_and(|given| given.bbox.is_some()) {
-                let class = label.class.filter(|class| **class != *CLASS).map(|class| class.to_string());
-                let name = label.name.filter(|name| !name.is_empty()).map(|name| name.to_string());
+                let class = label.class.as_ref().filter(|class| ***class != *CLASS).map(|class| class.to_string());
+                let name = label.name.as_ref().filter(|name| !name.is_empty()).map(|name| name.to_string());
                 target.join(TargetRecord { id, class, name, given, ..TargetRecord::default() })?;
             }
         }
         Ok(Some(target).filter(|target| !target.given.is_empty()))
     };
-    let targets = targets.into_iter().filter_map(|of| target(of).transpose()).collect::<Wrong<Vec<_>>>()?;
+    let targets =
+        boxes.chunk_by_mut(of_targets).filter_map(|all| target(all).transpose()).collect::<Wrong<Vec<_>>>()?;
     check_count(&targets)?;
     if targets.is_empty() { Err("there is no box in it".into()) } else { Ok(targets) }
 }
@@ -619,12 +635,12 @@ pub(super) fn check_count(targets: &[TargetRecord]) -> Wrong<()> {
         alive += change;
         alive
     });
-    match most.max() {
-        Some(most) if most as usize > MAX_TARGETS => {
-            Err(format!("it has {most} targets at a time, of at most {MAX_TARGETS}"))
-        }
-        _ => Ok(()),
-    }
+    check_most(most.max().unwrap_or(0) as usize)
+}
+
+fn check_most(most: usize) -> Wrong<()> {
+    let reason = || format!("it has {most} targets at a time, of at most {MAX_TARGETS}");
+    if most > MAX_TARGETS { Err(reason()) } else { Ok(()) }
 }
 
 /// The values of a JSON document, or of each line.

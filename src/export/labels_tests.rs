@@ -16,6 +16,8 @@ fn names_of_a_clip() {
         assert!(!is_same_name(other, "clip"), "{other}");
     }
     assert!(is_same_name("a.v2.mp4", "a.v2") && is_same_name("a.v2", "a.v2.mp4"));
+    assert!(is_same_name("cam.one.mp4", "cam.one") && !is_same_name("cam.mp4", "cam.one"));
+    assert!(!is_same_name("run.dusk", "run.day") && is_same_name("run.day", "run.day"));
 }
 
 #[test]
@@ -61,6 +63,15 @@ fn targets_count_while_they_are_there() {
     assert_eq!(check_count(&targets), Ok(()));
     targets.push(target(2 * most, &[(8, true)]));
     assert!(check_count(&targets).is_err());
+}
+
+#[test]
+fn many_targets_are_refused_before_they_are_made() {
+    let label = |id, w| Label { id, frame: 1, bbox: Some(BBox::new(1.0, 1.0, w, 9.0)), ..Label::default() };
+    let most = MAX_TARGETS as u32;
+    assert_eq!(gather((0..most).map(|id| label(id, 9.0)).collect()).unwrap().len(), MAX_TARGETS);
+    // The boxes, which are wrong, are not read before.
+    assert!(gather((0..2 * most).map(|id| label(id, -9.0)).collect()).unwrap_err().contains("200 targets at a time"));
 }
 
 const FORMS: [(Form, &str); 6] = [

@@ -110,6 +110,11 @@ const MAX_OF_PICTURE: usize = 1000;
 /// Lists beside the labels, which are none.
 const LISTS: [&str; 4] = ["classes.txt", "train.txt", "val.txt", "test.txt"];
 
+/// Whether a number is a share of the frame's size, but for what is rounded.
+fn is_share(number: &f64) -> bool {
+    (-0.01..=1.01).contains(number)
+}
+
 /// A line of labels: class, and the middle and size of a box as shares of the frame's size.
 #[derive(Clone, Debug)]
 struct Line {
@@ -131,7 +136,7 @@ impl Line {
         if more.len() > 2 && more.len().is_multiple_of(2) || more.len() == 2 && !has_id {
             return Ok(None);
         }
-        if more.len() > 2 || !numbers[..4].iter().all(|share| (-0.01..=1.01).contains(share)) {
+        if more.len() > 2 || !numbers[..4].iter().all(is_share) {
             return Err(format!("{}: x, y, w and h are shares of the frame's size, from 0 to 1", wrong()));
         }
         Ok(Some(Self { class, sides, more: more.to_vec() }))
@@ -144,6 +149,12 @@ impl Line {
 
     fn distance(&self, other: &Self) -> f64 {
         (self.sides[0] - other.sides[0]).hypot(self.sides[1] - other.sides[1])
+    }
+
+    /// Whether the box is inside of the picture.
+    fn is_inside(&self) -> bool {
+        let [x, y, w, h] = self.sides;
+        [x - w / 2.0, x + w / 2.0, y - h / 2.0, y + h / 2.0].iter().all(is_share)
     }
 
     fn bbox(&self) -> BBox {
@@ -175,16 +186,33 @@ fn tracks(folder: &Path) -> Wrong<BTreeMap<String, Vec<Written>>> {
     Ok(tracks)
 }
 
-/// The folder of the labels of a dataset: `labels`, that of Darknet, or the folder itself.
-fn labels_of(folder: &Path) -> Wrong<(PathBuf, Vec<PathBuf>)> {
-    for name in ["labels", "obj_train_data", ""] {
-        let (place, levels) = (folder.join(name), if name.is_empty() { 0 } else { 2 });
-        let files = if place.is_dir() { text_files(&place, levels) } else { Ok(Vec::new()) };
-        let mut files = files.map_err(|error| error.to_string())?;
-        files.retain(|file| !LISTS.iter().any(|name| file.ends_with(name)));
-        if !files.is_empty() {
-            return Ok((place, files));
+/// Levels of folders that are searched for labels.
+const LEVELS: usize = 6;
+
+/// The files of a dataset's labels, in `labels`, those of Darknet, or the folder itself, below the folder that their names
+/// are told from; and the number of files of labels elsewhere.
+fn labels_of(folder: &Path) -> Wrong<(PathBuf, Vec<PathBuf>, usize)> {
+    let mut files = text_files(folder, LEVELS).map_err(|error| error.to_string())?;
+    files.retain(|file| !LISTS.iter().any(|name| file.ends_with(name)));
+    let place = |file: &PathBuf| {
+        let mut parts =
+            file.strip_prefix(folder).unwrap_or(file).iter().map(|part| part.to_string_lossy().to_lowercase());
+        match (parts.next().unwrap_or_default(), parts.next()) {
+            (_, None) => 2,
+            (first, _) if first == "labels" => 0,
+            (first, _) if first.starts_with("obj_") && first.ends_with("_data") => 1,
+            _ => 3,
         }
+    };
+    let best = files.iter().map(place).min().unwrap_or(3);
+    let (files, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| place(file) == best);
+    if best < 3 {
+        let first = |text: String| text.lines().find(|row| !row.trim().is_empty()).map(Line::parse);
+        let is_labels =
+            |file: &&PathBuf| crate::pipe::read_text(file).ok().and_then(first).is_some_and(|row| row.is_ok());
+        let others = others.iter().filter(is_labels).count();
+        let base = files.first().filter(|_| best == 0).and_then(|file| file.strip_prefix(folder).ok()?.iter().next());
+        return Ok((folder.join(base.unwrap_or_default()), files, others));
     }
     let others = fs::read_dir(folder).map_err(|error| error.to_string())?.flatten().map(|entry| entry.path());
     let others: Vec<_> = others.filter(|path| has_extension(path, &["xml", "json"])).collect();
@@ -205,11 +233,17 @@ fn have_ids<'a>(lines: impl Iterator<Item = &'a Line> + Clone) -> bool {
     is_any && whole && (most == 2 || !ones)
 }
 
-/// The files with their lines, and the number of polygons.
-type Files = (Vec<(String, Vec<Line>)>, usize);
+/// The files with their lines.
+#[derive(Default)]
+struct Files {
+    lines: Vec<(String, Vec<Line>)>,
+    polygons: usize,
+    /// Files of labels elsewhere.
+    unread: usize,
+}
 
 fn read_files(folder: &Path) -> Wrong<Files> {
-    let (place, paths) = labels_of(folder)?;
+    let (place, paths, unread) = labels_of(folder)?;
     let (mut all, mut polygons, mut boxes) = (Vec::with_capacity(paths.len()), 0, 0);
     for path in paths {
         let name = path.strip_prefix(&place).unwrap_or(&path).with_extension("").to_string_lossy().into_owned();
@@ -226,7 +260,17 @@ fn read_files(folder: &Path) -> Wrong<Files> {
         }
         all.push((name, lines));
     }
-    Ok((all, polygons))
+    // A triangle has as many numbers as a box with a confidence and an id, and its last one is a share.
+    let mut long = all.iter().flat_map(|(_, lines)| lines).filter(|line| line.more.len() == 2);
+    let has_id = long.clone().any(|line| line.more[1] > 1.0);
+    if polygons > 0 || !has_id && long.any(|line| !line.is_inside()) {
+        for (_, lines) in &mut all {
+            let count = lines.len();
+            lines.retain(|line| line.more.len() < 2);
+            polygons += count - lines.len();
+        }
+    }
+    Ok(Files { lines: all, polygons, unread })
 }
 
 /// Centre and size of a box as shares of the frame's size, its score, and its class.
@@ -235,9 +279,14 @@ type Detected = ([f64; 4], f64, String);
 /// The boxes of a detector, by the name of their file.
 pub fn yolo_detections(folder: &Path) -> Wrong<Vec<(String, Vec<Detected>)>> {
     let classes = classes(folder);
-    let (files, polygons) = read_files(folder)?;
+    let Files { lines: files, polygons, unread } = read_files(folder)?;
     if polygons > 0 {
         return Err(format!("{polygons} lines are polygons, not class x y w h score"));
+    }
+    if unread > 0 {
+        return Err(format!(
+            "{unread} files of labels are outside of the folder of labels: give a folder without them"
+        ));
     }
     let detected = |line: Line| {
         let class = classes.get(&line.class).map_or_else(|| line.class.to_string(), |name| name.to_string());
@@ -290,15 +339,15 @@ fn targets_of(changed: &[(Line, Label)], known: &mut Vec<Written>, absent: &[(u3
 /// does not have, or a new one. Without it, the lines have ids, or each class is one target.
 pub(super) fn read(folder: &Path) -> Wrong<Clip> {
     let classes = classes(folder);
-    let (files, polygons) = read_files(folder)?;
+    let Files { lines: files, polygons, unread } = read_files(folder)?;
     let mut tracks = tracks(folder)?;
     let targets: BTreeMap<u32, u32> = tracks.values().flatten().map(|(label, line)| (label.id, line.class)).collect();
     let newest = targets.keys().max().copied().unwrap_or(0);
     let has_ids = targets.is_empty() && have_ids(files.iter().flat_map(|(_, lines)| lines));
     let marked = !targets.is_empty();
     let most = files.iter().flat_map(|(_, lines)| lines).map(|line| line.more.len()).max().unwrap_or(0);
-    let mut clip =
-        Clip { by: By::Picture, shares: true, marked, base: marked.then_some(1), polygons, ..Clip::default() };
+    let base = marked.then_some(1);
+    let mut clip = Clip { by: By::Picture, shares: true, marked, base, polygons, unread, ..Clip::default() };
     for (name, lines) in files {
         let frame = clip.pictures.len();
         let stem = name.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -320,8 +369,11 @@ pub(super) fn read(folder: &Path) -> Wrong<Clip> {
                 }
                 None if !has_ids => changed.push((line, label)),
                 None if line.more.len() == most => {
-                    let id = line.more.last().filter(|id| **id <= f64::from(u32::MAX)).map_or(0, |id| *id as u32);
-                    clip.boxes.push(Label { id, ..label });
+                    let id = line.more.last().copied().unwrap_or_default();
+                    if id > f64::from(u32::MAX) {
+                        return Err(format!("{name}.txt: the id {id} is above {}, the highest", u32::MAX));
+                    }
+                    clip.boxes.push(Label { id: id as u32, ..label });
                 }
                 None => clip.untracked += 1,
             }

@@ -134,7 +134,7 @@ impl Annotations {
     ///
     /// # Errors
     /// [`Error::Annotation`] with the line for text that is not UTF-8, a word that is not a number, another count of
-    /// numbers, a number beyond a million pixels, and more than a million lines.
+    /// numbers, a number beyond a million pixels, more than a million lines, and eight numbers that are MOT's.
     pub fn parse(text: &[u8], path: impl AsRef<Path>, base: Base) -> Result<Self> {
         let path = path.as_ref();
         let wrong = |line: usize, reason: String| Error::Annotation { path: path.to_path_buf(), line, reason };
@@ -143,7 +143,7 @@ impl Annotations {
             wrong(line, "this is not text in UTF-8".into())
         })?;
         let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
-        let (mut rows, mut entries, mut is_mot) = (Vec::new(), Vec::new(), None);
+        let (mut rows, mut entries, mut is_mot, mut polygons) = (Vec::new(), Vec::new(), None, Vec::new());
         for (line, text) in (1..).zip(text.trim_end().lines()) {
             let numbers = numbers(text, |count| matches!(count, 4 | 8..=10)).map_err(|reason| wrong(line, reason))?;
             if line > MAX_ROWS {
@@ -159,8 +159,16 @@ impl Annotations {
                 _ => {
                     let row = row(&numbers).map_err(|reason| wrong(line, in_line(text, &reason)))?;
                     rows.push(Row::new(row, base));
+                    polygons.extend(<[f64; 8]>::try_from(numbers).ok().map(|numbers| (line, text, numbers)));
                 }
             }
+        }
+        if let Some((line, text, _)) = polygons.first().filter(|_| are_mot(&polygons)) {
+            let hint = "write a visibility of 1 behind, or the four numbers of one target";
+            return Err(wrong(
+                *line,
+                in_line(text, &format!("frame,id,x,y,w,h,… of MOT has nine or ten numbers: {hint}")),
+            ));
         }
         let first = entries.iter().min_by_key(|entry| (entry.confidence == 0.0, entry.frame, entry.target));
         let target = first.map(|entry| entry.target);
@@ -270,6 +278,19 @@ fn row(numbers: &[f64]) -> Result<[f64; 4], String> {
         [_, _, _, _, _, _, _, _] => Ok(BBox::around_polygon(numbers).map_or([f64::NAN; 4], Into::into)),
         _ => Err(format!("{} numbers, not 4 (x,y,w,h) or 8 (a polygon x1,y1,…,x4,y4)", numbers.len())),
     }
+}
+
+/// Whether lines of eight numbers are those of MOT without its last: no corners of boxes, but a frame, an id and a
+/// confidence, or frames that count on.
+fn are_mot(lines: &[(usize, &str, [f64; 8])]) -> bool {
+    let all = || lines.iter().map(|(.., numbers)| numbers).filter(|numbers| numbers.iter().any(|n| !n.is_nan()));
+    let is_one = |number: f64| (-1.0..=1.0).contains(&number);
+    let is_box = |[ax, ay, bx, by, cx, cy, dx, dy]: &[f64; 8]| is_one(ax + cx - bx - dx) && is_one(ay + cy - by - dy);
+    let steps = all().zip(all().skip(1)).all(|(before, row)| row[0] == before[0] || row[0] == before[0] + 1.0);
+    let counts = all().nth(1).is_some() && all().next().is_some_and(|row| matches!(row[0], 0.0 | 1.0)) && steps;
+    all().all(|row| row[0].fract() == 0.0 && row[0] >= 0.0 && row[1].fract() == 0.0 && row[1] >= -1.0)
+        && !all().all(is_box)
+        && (counts || [6, 7].iter().any(|&at| all().all(|row| is_one(row[at]))))
 }
 
 /// One line of MOT (Milan, Leal-Taixé, Reid, Roth & Schindler, *MOT16*, 2016).
@@ -387,6 +408,28 @@ mod tests {
     fn polygons_become_boxes() {
         assert_eq!(boxes("6,2,10,5,7,9,3,6"), [Some([2.0, 1.0, 7.0, 7.0])]);
         assert_eq!(boxes("NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN\n6,2,10,5,7,NaN,3,6\n1,1,5,1,9,1,2,1"), [None, None, None]);
+    }
+
+    #[test]
+    fn eight_numbers_of_mot_are_no_polygon() {
+        for text in [
+            "1,1,13.8,45.4,38,60,1,1",
+            "7,3,13.8,45.4,38,60,2,0.5\n8,3,13,45,38,60,2,0.5",
+            "5,1,13,45,38,60,-1,-1",
+            "0,4,13,45,38,60,87,2\n1,4,14,45,38,60,86,2",
+            "1,3,13,45,38,60,87,2\n1,4,99,45,38,60,86,2\n\n2,4,14,45,38,60,86,2",
+        ] {
+            assert!(error(text).contains("line 1: ") && error(text).contains("of MOT has nine"), "{text}");
+        }
+        for text in [
+            "6,2,10,5,7,9,3,6",
+            // At the border of the frame, with whole numbers that count on.
+            "1,10,20,10,20,30,1,30\n2,10,21,10,21,30,1,30",
+            "100,50,140,52,141,90,99,91\n101,50,141,52,142,90,100,91",
+            "0.5,50,140,52,141,90,0.5,91",
+        ] {
+            assert!(parse(text).has_boxes(), "{text}");
+        }
     }
 
     #[test]

@@ -662,7 +662,10 @@ fn folders_of_yolo() {
     table.video("from 1", "yolo", Said(cars(&from_six), "from 1 on"));
     dataset(&table, &|at| format!("labels/clip_{at}"), &late);
     (1..=5).for_each(|at| fs::remove_file(table.place.path(&format!("yolo/labels/clip_{at}.txt"))).unwrap());
-    table.video("Ultralytics", "yolo", Boxes(cars(&from_six)));
+    table.video("Ultralytics", "yolo", Said(cars(&from_six), "from 1 on"));
+    fs::remove_file(table.place.path(&format!("yolo/labels/clip_{FRAMES}.txt"))).unwrap();
+    table.video("a part of it", "yolo", Refused("--labels-base"));
+    table.video("a part of it, said", "yolo --labels-base 1", Boxes(cars(&from_six[..from_six.len() - 1])));
     let two = |table: &Table, one: &str, other: &str| {
         dataset(table, &|at| format!("labels/train/{one}{at:04}"), &some);
         (1..=FRAMES)
@@ -683,9 +686,22 @@ fn folders_of_yolo() {
     table.folder("files without a folder", "yolo", Boxes(cars(&[2, 7])));
     dataset(&table, &|at| format!("obj_train_data/{at:04}"), &some);
     table.folder("Darknet", "yolo", Boxes(cars(&[2, 7])));
+    let subset = |at| format!("obj_{}_data/{at:04}", if at > 5 { "Validation" } else { "train" });
+    dataset(&table, &subset, &some);
+    table.folder("subsets of Darknet", "yolo", Boxes(cars(&[2, 7])));
+    dataset(&table, &|at| format!("labels/a/b/c/{at:04}"), &some);
+    table.write("yolo/0002.txt", yolo_line(0, car(2), ""));
+    table.folder("below and beside", "yolo", Said(cars(&[2, 7]), "1 files of labels outside"));
     let polygon = |at: usize| some(at) + "0 0.1 0.1 0.2 0.1 0.2 0.2 0.1 0.2\n";
     dataset(&table, &numbered, &polygon);
     table.folder("polygons", "yolo", Said(cars(&[2, 7]), "20 polygons or masks"));
+    let triangle = |at: usize| some(at) + if at == 3 { "0 0.1 0.2 0.3 0.4 0.25 1\n" } else { "" };
+    dataset(&table, &numbered, &triangle);
+    table.folder("a triangle at the border", "yolo", Said(cars(&[2, 7]), "1 polygons or masks"));
+    dataset(&table, &numbered, &|_| "0 0.1 0.7 0.3 0.9 0.25 1\n".into());
+    table.folder("triangles", "yolo", Refused("20 polygons or masks"));
+    dataset(&table, &numbered, &with(" 8589934592"));
+    table.folder("a high id", "yolo", Refused("0001.txt: the id 8589934592 is above"));
     dataset(&table, &numbered, &|_| "0 40 40 24 32\n".into());
     table.folder("pixels", "yolo", Refused("shares"));
     dataset(&table, &numbered, &|_| "0 0.4 0.4\n".into());
