@@ -69,16 +69,16 @@ pub struct Labels {
 }
 
 /// The source that labels are read for, and the notes on them.
-struct Purpose<'a> {
-    info: Option<&'a Info>,
-    options: &'a LabelOptions,
+pub(super) struct Purpose<'a> {
+    pub info: Option<&'a Info>,
+    pub options: &'a LabelOptions,
     /// Notes on what was left out or decided.
-    notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 impl Purpose<'_> {
     /// The number of frames, exact or expected.
-    fn frames(&self) -> Option<usize> {
+    pub fn frames(&self) -> Option<usize> {
         self.info.and_then(Info::likely_length)
     }
 
@@ -86,6 +86,15 @@ impl Purpose<'_> {
     fn last(&self) -> usize {
         let expected = self.frames().map_or(MAX_FRAME, |frames| frames + tolerance(frames));
         self.info.and_then(|info| info.length).unwrap_or(expected)
+    }
+
+    /// Refuses the highest frame of boxes if the source does not have it.
+    pub fn check(&self, highest: Option<usize>) -> Wrong<()> {
+        let last = self.last();
+        match highest.filter(|frame| *frame > last) {
+            Some(frame) => Err(format!("a box is of frame {frame}, and the last frame is {last}")),
+            None => Ok(()),
+        }
     }
 
     /// The name of the clip whose labels are read.
@@ -154,6 +163,8 @@ pub(super) struct Label {
     pub bbox: Option<BBox>,
     /// Degrees by which the box is turned about its top-left corner.
     pub turn: f64,
+    /// How sure a detector is.
+    pub score: f64,
     /// Whether a person gave the box.
     pub given: bool,
     /// Whether the target is covered.
@@ -192,7 +203,7 @@ impl Labels {
                     Some(one) if values.len() == 1 && one.get("schema").is_some() => {
                         Self::of_document(Document::parse(values.remove(0))?, info)
                     }
-                    Some(one) if one.get("images").is_some() => of(coco::read(one)?),
+                    Some(one) if one.get("images").is_some() => of(coco::read(one, false)?),
                     Some(one) if one.get("shapes").is_some() => Err(NO_IDS.into()),
                     Some(one) if values.len() == 1 && label_studio::is_of(one) => of(label_studio::read(one)?),
                     _ => of(vec![lines(values)?]),
@@ -224,8 +235,9 @@ impl Labels {
         Ok(Self { targets, document: Some(Box::new(document)), notes, ..Self::default() })
     }
 
-    fn of_clips(clips: Vec<Clip>, size: Option<Size>, mut purpose: Purpose<'_>) -> Wrong<Self> {
-        let mut clip = choose(clips, &mut purpose)?;
+    /// The clip of the source, and its boxes in pixels and by frame.
+    pub(super) fn placed(clips: Vec<Clip>, size: Option<Size>, purpose: &mut Purpose<'_>) -> Wrong<(Clip, Vec<Label>)> {
+        let mut clip = choose(clips, purpose)?;
         if let Some(reason) = clip.wrong {
             return Err(reason);
         }
@@ -239,11 +251,16 @@ impl Labels {
             }
         }
         let mut boxes = std::mem::take(&mut clip.boxes);
-        clip.place(&mut boxes, &mut purpose)?;
+        clip.place(&mut boxes, purpose)?;
         if clip.shares {
             let size = size.ok_or("its boxes are shares of the frame's size: give that size, width and height")?;
             boxes.iter_mut().for_each(|label| label.scale(size));
         }
+        Ok((clip, boxes))
+    }
+
+    fn of_clips(clips: Vec<Clip>, size: Option<Size>, mut purpose: Purpose<'_>) -> Wrong<Self> {
+        let (clip, mut boxes) = Self::placed(clips, size, &mut purpose)?;
         boxes.iter_mut().for_each(|label| label.given &= clip.marked);
         let occluded = boxes.iter().filter(|label| label.occluded).map(|label| (label.id, label.frame)).collect();
         Ok(Self { targets: gather(boxes)?, document: None, notes: purpose.notes, size: clip.size, occluded })
@@ -341,7 +358,8 @@ impl Clip {
             By::Time => by_time(boxes, ratio),
             By::Picture => {
                 let frames = self.frames_of_pictures(purpose)?;
-                let (left, missing) = boxes.drain(..).partition::<Vec<_>, _>(|label| frames[label.frame].is_some());
+                let (left, mut missing) = boxes.drain(..).partition::<Vec<_>, _>(|label| frames[label.frame].is_some());
+                missing.retain(|label| label.bbox.is_some());
                 let pictures: BTreeSet<usize> = missing.iter().map(|label| label.frame).collect();
                 if let Some(name) = pictures.first().and_then(|&first| self.pictures[first].name.as_deref()) {
                     let (boxes, count) = (missing.len(), pictures.len());
@@ -353,10 +371,7 @@ impl Clip {
         }
         let last = purpose.last();
         boxes.retain(|label| label.bbox.is_some() || label.frame <= last);
-        match boxes.iter().map(|label| label.frame).max() {
-            Some(frame) if frame > last => Err(format!("a box is of frame {frame}, and the last frame is {last}")),
-            _ => Ok(()),
-        }
+        purpose.check(boxes.iter().map(|label| label.frame).max())
     }
 
     /// Frames of the source for each frame of the labels.
@@ -494,7 +509,7 @@ fn split(name: &str) -> (&str, &str) {
 }
 
 /// The text before the number at the end of a file's name, and that number.
-fn numbered(file: &str) -> Option<(&str, usize)> {
+pub(super) fn numbered(file: &str) -> Option<(&str, usize)> {
     let has_ending = |(_, ending): &(&str, &str)| ending.contains(|c: char| c.is_ascii_alphabetic());
     let stem = file.rsplit_once('.').filter(has_ending).map_or(file, |(stem, _)| stem);
     let digits = stem.trim_end_matches(|c: char| c.is_ascii_digit()).len();
