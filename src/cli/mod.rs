@@ -1,7 +1,6 @@
 //! The command line program: one file a subcommand. Nothing else prints.
 
 mod control;
-mod detections;
 mod eval;
 mod explain;
 mod failure;

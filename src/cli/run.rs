@@ -2,7 +2,7 @@
 //!
 //! Progress is a bar on a terminal, nothing elsewhere. All of it goes to standard error.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -13,7 +13,6 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use super::Failure;
 use super::control::{self, Control, Input};
-use super::detections::Detections;
 use super::settings::Resolved;
 use super::source::no_frame;
 use super::targets::Targets;
@@ -21,7 +20,8 @@ use super::track::TrackArgs;
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::export::{
-    Exports, Given, Journal, LISTED_TARGETS, LostSpan, Run, SourceRecord, StateCounts, Summary, TargetRecord,
+    Detections, Exports, Given, Journal, LISTED_TARGETS, LostSpan, Run, SourceRecord, StateCounts, Summary,
+    TargetRecord,
 };
 use crate::media::{Demand, Info, Item, Prefetch, Source, Span, Stream};
 use crate::run::{Cause, Halt, Outcome, Passes, Record, Session, Smoothing, Step, Watch, at_once};
@@ -151,7 +151,9 @@ impl RunConfig<'_> {
     /// A warning that the frames end with the one at `last`, where more are expected.
     fn early_end(&self, last: usize) -> Option<String> {
         let end = self.span.last.filter(|&end| last < end).map(|end| format!(", before --end {end}"));
-        let given = self.wanted.last().filter(|&frame| frame > last && self.args.range.end.is_none());
+        let detected = self.detections.iter().flat_map(BTreeMap::values).flatten();
+        let detected = detected.filter(|(_, boxes)| !boxes.is_empty()).map(|(frame, _)| *frame).max();
+        let given = self.wanted.last().max(detected).filter(|&frame| frame > last && self.args.range.end.is_none());
         let given = given.map(|frame| format!(", before the box of frame {frame}"));
         let is_lenient = self.args.skip_bad_frames && self.span.last.is_none();
         let expected = self.info().expected_length.filter(|expected| is_lenient && 10 * last < 9 * expected);

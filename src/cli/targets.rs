@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use serde_json::Value;
 
 use super::Failure;
@@ -17,6 +17,7 @@ use crate::run::MAX_TARGETS;
 
 /// Boxes that are given.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("labels").multiple(true))]
 pub struct TargetArgs {
     /// Box of a target; FRAME:X,Y,W,H for a later start; repeatable
     ///
@@ -32,13 +33,13 @@ pub struct TargetArgs {
     /// Labels are what --json, --jsonl, --mot, --coco, --cvat, --label-studio and --yolo write. The
     /// first box of an id begins a target, each later one corrects it. A line may go on with class,name. If
     /// labels mark given boxes, only these are taken, else all boxes.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "labels")]
     pub init_file: Option<PathBuf>,
-    /// Clip, task or folder whose labels --init-file reads, where it has several
-    #[arg(long, hide_short_help = true, value_name = "NAME", requires = "init_file")]
+    /// Clip, task or folder whose boxes are read from --init-file or --detections, where it has several
+    #[arg(long, hide_short_help = true, value_name = "NAME", requires = "labels")]
     labels_clip: Option<String>,
-    /// Number of the first frame in the labels of --init-file, if the labels do not tell: 0 or 1
-    #[arg(long, hide_short_help = true, value_name = "0|1", requires = "init_file")]
+    /// Number of the first frame in --init-file or --detections, if the file does not tell: 0 or 1
+    #[arg(long, hide_short_help = true, value_name = "0|1", requires = "labels")]
     #[arg(value_parser = clap::value_parser!(u8).range(0..=1))]
     labels_base: Option<u8>,
 }
@@ -47,6 +48,12 @@ impl TargetArgs {
     /// Whether no box is given.
     pub fn is_empty(&self) -> bool {
         self.init.is_empty() && self.init_file.is_none()
+    }
+
+    /// What is said about labels, and about detections.
+    pub fn labels(&self) -> LabelOptions {
+        let base = self.labels_base.map(usize::from);
+        LabelOptions { clip: self.labels_clip.clone(), base, corners: false }
     }
 
     /// The settings of the document that the targets come from, unless flags give others.
@@ -89,9 +96,7 @@ impl TargetArgs {
         }
         if let Some(path) = &self.init_file {
             let corners = self.init_format == BoxFormat::Xyxy;
-            let base = self.labels_base.map(usize::from);
-            let options = LabelOptions { clip: self.labels_clip.clone(), base, corners };
-            let file = read_file(path, &options, info)?;
+            let file = read_file(path, &LabelOptions { corners, ..self.labels() }, info)?;
             (all.named, all.parameters) = (file.named, file.parameters);
             all.warnings.extend(file.warnings);
             for target in file.wanted {

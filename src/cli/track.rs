@@ -9,7 +9,6 @@ use clap::{ArgAction, Args};
 
 use super::Failure;
 use super::control;
-use super::detections;
 use super::failure::{scoped, watch_signals};
 use super::outputs::{OutputArgs, Outputs};
 use super::run::{self, Progress, RunConfig};
@@ -19,7 +18,7 @@ use super::targets::TargetArgs;
 use super::view::pick;
 use crate::Tracker;
 use crate::cancel::CancelToken;
-use crate::export::TargetRecord;
+use crate::export::{TargetRecord, read_detections};
 use crate::media::{Info, Item, Latest, OpenOptions, Prefetch, Span, Stream, Truth};
 use crate::pipe;
 
@@ -71,6 +70,7 @@ pub struct TrackArgs {
     pub commands: Option<PathBuf>,
     /// Boxes of a detector: MOT det.txt, COCO results, JSON lines, a folder of YOLO texts
     #[arg(long, hide_short_help = true, value_name = "FILE|DIR", conflicts_with_all = ["pick", "both_sides"])]
+    #[arg(group = "labels")]
     detections: Option<PathBuf>,
     /// Go on after a frame that cannot be read; its state is `missing`
     #[arg(long, hide_short_help = true)]
@@ -221,7 +221,13 @@ impl<'a> RunConfig<'a> {
         let info = source.info();
         let mut wanted = args.targets.read(info)?;
         wanted.named |= args.comes_later();
-        let detections = args.detections.as_deref().map(|path| detections::read(path, info)).transpose()?;
+        let mut detections = None;
+        if let Some(path) = &args.detections {
+            let read = read_detections(path, info, &args.targets.labels());
+            let (found, notes) = read.map_err(|reason| Failure::of_file("--detections", path, reason))?;
+            wanted.warnings.extend(notes.iter().map(|note| format!("--detections {}: {note}", path.display())));
+            detections = Some(found);
+        }
         let resolved = args.targets.settings(args.preset.as_deref(), &args.settings, &wanted)?.unwrap_or(resolved);
         let tracker = Tracker::new(resolved.params.clone())?;
         let span = source::span(source.as_ref(), args.range, wanted.first(), cancel)?;

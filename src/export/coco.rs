@@ -1,17 +1,19 @@
 //! COCO annotations.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::rc::Rc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::labels::{By, Clip, Label, Picture, Wrong, number, text};
+use super::labels::{By, Clip, Label, Picture, Wrong, number, numbered, text};
 use super::output::{Destination, Output};
 use super::record::{BOX_DIGITS, CONFIDENCE_DIGITS, rounded};
 use super::tracks::upright;
 use super::{Exporter, FrameRecord, FrameResult, Run, Summary};
 use crate::bbox::BBox;
 use crate::error::Result;
+use crate::media::Info;
 use crate::tracker::State;
 
 /// A COCO document: an image per frame that has targets, or per frame where [`Frames`](super::Frames) writes them, and an
@@ -76,8 +78,8 @@ fn area([ax, ay, bx, by, _, _, dx, dy]: [f64; 8]) -> f64 {
 /// Pixels by which other programs round boxes that nobody has changed.
 const WRITTEN_PIXELS: f64 = 0.02;
 
-/// Reads a clip for each video; of pictures alone one clip.
-pub(super) fn read(document: &Value) -> Wrong<Vec<Clip>> {
+/// Reads a clip for each video; of pictures alone one clip. Boxes of a `detector` need no ids and no categories.
+pub(super) fn read(document: &Value, detector: bool) -> Wrong<Vec<Clip>> {
     let list = |name: &str| document[name].as_array().ok_or_else(|| format!("COCO without `{name}`"));
     let marked = document["info"]["description"].as_str().is_some_and(|text| text.starts_with("kcf-track"));
     let empty = Clip { by: By::Picture, marked, ..Clip::default() };
@@ -111,9 +113,10 @@ pub(super) fn read(document: &Value) -> Wrong<Vec<Clip>> {
         clip.pictures.push(Picture { name, number: known.or(own), size });
     }
     let class = |class: &Value| Some((number::<u64>(&class["id"])?, text(&class["name"])?));
-    let classes: BTreeMap<u64, Rc<str>> = list("categories")?.iter().filter_map(class).collect();
+    let categories = if detector { document["categories"].as_array() } else { Some(list("categories")?) };
+    let classes: BTreeMap<u64, Rc<str>> = categories.into_iter().flatten().filter_map(class).collect();
     for annotation in list("annotations")? {
-        let (clip, label) = label(annotation, &images, &classes)?;
+        let (clip, label) = label(annotation, &images, &classes, detector)?;
         clips[clip].boxes.push(label);
     }
     clips.retain(|clip| !clip.pictures.is_empty());
@@ -125,21 +128,22 @@ fn label(
     annotation: &Value,
     images: &BTreeMap<u64, (usize, usize)>,
     classes: &BTreeMap<u64, Rc<str>>,
+    detector: bool,
 ) -> Wrong<(usize, Label)> {
     let extra = &annotation["attributes"];
     let ids = [&extra["track_id"], &annotation["track_id"], &annotation["instance_id"]];
-    let id = ids.into_iter().find_map(number);
+    let id = ids.into_iter().find_map(number).or(detector.then_some(1));
     let place = number(&annotation["image_id"]).and_then(|image: u64| images.get(&image).copied());
     let bbox: Option<BBox> = serde_json::from_value(annotation["bbox"].clone()).ok();
     let (Some(id), Some((clip, frame)), Some(bbox)) = (id, place, bbox) else {
-        return Err(format!(
-            "annotation {}: it needs an image, a bbox and a track_id, which says what target it is",
-            annotation["id"]
-        ));
+        let what = if detector { "and a bbox" } else { "a bbox and a track_id, which says what target it is" };
+        return Err(format!("annotation {}: it needs an image, {what}", annotation["id"]));
     };
     let written: Option<[f64; 4]> = serde_json::from_value(extra["written"].clone()).ok();
     let is_same =
         |written: [f64; 4]| written.iter().zip(<[f64; 4]>::from(bbox)).all(|(a, b)| (a - b).abs() <= WRITTEN_PIXELS);
+    let category = &annotation["category_id"];
+    let known = number(category).and_then(|class: u64| classes.get(&class).cloned());
     let label = Label {
         id,
         frame,
@@ -147,11 +151,45 @@ fn label(
         bbox: Some(extra["rotation"].as_f64().map_or(bbox, |turn| upright(bbox, turn))),
         given: written.is_some_and(|written| !is_same(written)) || extra["given"].as_bool().unwrap_or(false),
         occluded: extra["occluded"] == true,
-        class: number(&annotation["category_id"]).and_then(|class: u64| classes.get(&class).cloned()),
+        score: annotation["score"].as_f64().unwrap_or(1.0),
+        class: known.or_else(|| Some(category.to_string().into()).filter(|_| detector && !category.is_null())),
         name: text(&extra["name"]),
         ..Label::default()
     };
     Ok((clip, label))
+}
+
+/// Reads detections: a document, or results, which name their picture or frame.
+pub(super) fn detections(mut document: Value, info: Option<&Info>) -> Wrong<Vec<Clip>> {
+    if document.is_array() {
+        document = Map::from_iter([("annotations".to_owned(), document)]).into();
+    }
+    if !document["images"].is_array() {
+        let files = info.map_or(&[][..], |info| &info.images);
+        let name = |file: &PathBuf| Some(file.file_name()?.to_string_lossy().into_owned());
+        let names = || files.iter().filter_map(name);
+        let numbers: BTreeMap<usize, String> = names().filter_map(|name| Some((numbered(&name)?.1, name))).collect();
+        let (mut images, mut places) = (Vec::new(), BTreeMap::new());
+        for (entry, place) in document["annotations"].as_array_mut().into_iter().flatten().zip(1..) {
+            let id = entry.get_mut("image_id").map_or(Value::Null, Value::take);
+            let wrong = || format!("entry {place}: image_id {id} is no frame of the source");
+            let name = match (number::<usize>(&id), id.as_str()) {
+                (Some(_), _) if files.is_empty() => None,
+                (Some(number), _) => Some(&**numbers.get(&number).ok_or_else(wrong)?),
+                (None, name) => Some(name.ok_or_else(wrong)?),
+            };
+            if entry["id"].is_null() {
+                entry["id"] = place.into();
+            }
+            entry["image_id"] = (*places.entry(id.to_string()).or_insert_with(|| {
+                images.push(json!({ "id": images.len(), "frame_id": id, "file_name": name }));
+                images.len() - 1
+            }))
+            .into();
+        }
+        document["images"] = images.into();
+    }
+    read(&document, true)
 }
 
 impl Exporter for Coco {

@@ -74,16 +74,16 @@ pub struct Labels {
 }
 
 /// The source that labels are read for, and the notes on them.
-struct Purpose<'a> {
-    info: Option<&'a Info>,
-    options: &'a LabelOptions,
+pub(super) struct Purpose<'a> {
+    pub info: Option<&'a Info>,
+    pub options: &'a LabelOptions,
     /// Notes on what was left out or decided.
-    notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 impl Purpose<'_> {
     /// The number of frames, exact or expected.
-    fn frames(&self) -> Option<usize> {
+    pub fn frames(&self) -> Option<usize> {
         self.info.and_then(Info::likely_length)
     }
 
@@ -91,6 +91,15 @@ impl Purpose<'_> {
     fn last(&self) -> usize {
         let expected = self.frames().map_or(MAX_FRAME, |frames| frames + tolerance(frames));
         self.info.and_then(|info| info.length).unwrap_or(expected)
+    }
+
+    /// Refuses the highest frame of boxes if the source does not have it.
+    pub fn check(&self, highest: Option<usize>) -> Wrong<()> {
+        let last = self.last();
+        match highest.filter(|frame| *frame > last) {
+            Some(frame) => Err(format!("a box is of frame {frame}, and the last frame is {last}")),
+            None => Ok(()),
+        }
     }
 
     /// The name of the clip whose labels are read.
@@ -164,6 +173,8 @@ pub(super) struct Label {
     pub bbox: Option<BBox>,
     /// Degrees by which the box is turned about its top-left corner.
     pub turn: f64,
+    /// How sure a detector is.
+    pub score: f64,
     /// Whether a person gave the box.
     pub given: bool,
     /// Whether the target is covered.
@@ -203,7 +214,7 @@ impl Labels {
                         Self::of_document(Document::parse(values.remove(0))?, info)
                     }
                     Some(one) if one.get("images").is_some() => match values.len() {
-                        1 => of(coco::read(one)?),
+                        1 => of(coco::read(one, false)?),
                         count => Err(format!("it has {count} documents: a file has one")),
                     },
                     Some(one) if one.get("shapes").is_some() => Err(NO_IDS.into()),
@@ -237,8 +248,9 @@ impl Labels {
         Ok(Self { targets, document: Some(Box::new(document)), notes, ..Self::default() })
     }
 
-    fn of_clips(clips: Vec<Clip>, size: Option<Size>, mut purpose: Purpose<'_>) -> Wrong<Self> {
-        let mut clip = choose(clips, &mut purpose)?;
+    /// The clip of the source, and its boxes in pixels and by frame.
+    pub(super) fn placed(clips: Vec<Clip>, size: Option<Size>, purpose: &mut Purpose<'_>) -> Wrong<(Clip, Vec<Label>)> {
+        let mut clip = choose(clips, purpose)?;
         if let Some(reason) = clip.wrong {
             return Err(reason);
         }
@@ -255,7 +267,7 @@ impl Labels {
             }
         }
         let mut boxes = std::mem::take(&mut clip.boxes);
-        clip.place(&mut boxes, size, &mut purpose)?;
+        clip.place(&mut boxes, size, purpose)?;
         if boxes.is_empty() && clip.polygons > 0 {
             return Err(format!("there is no box in it, but {} polygons or masks", clip.polygons));
         }
@@ -263,6 +275,11 @@ impl Labels {
             let size = size.ok_or("its boxes are shares of the frame's size: give that size, width and height")?;
             boxes.iter_mut().for_each(|label| label.scale(size));
         }
+        Ok((clip, boxes))
+    }
+
+    fn of_clips(clips: Vec<Clip>, size: Option<Size>, mut purpose: Purpose<'_>) -> Wrong<Self> {
+        let (clip, mut boxes) = Self::placed(clips, size, &mut purpose)?;
         boxes.iter_mut().for_each(|label| label.given &= clip.marked);
         let marked: BTreeSet<u32> = boxes.iter().filter(|label| label.given).map(|label| label.id).collect();
         let tracked = boxes.iter().filter(|label| !label.given && marked.contains(&label.id)).count();
@@ -370,7 +387,8 @@ impl Clip {
             By::Time => by_time(boxes, ratio),
             By::Picture => {
                 let frames = self.frames_of_pictures(purpose)?;
-                let (left, missing) = boxes.drain(..).partition::<Vec<_>, _>(|label| frames[label.frame].is_some());
+                let (left, mut missing) = boxes.drain(..).partition::<Vec<_>, _>(|label| frames[label.frame].is_some());
+                missing.retain(|label| label.bbox.is_some());
                 let sizes = left.iter().filter_map(|label| self.pictures[label.frame].size.zip(size));
                 if let Some(reason) = sizes.into_iter().find_map(|(own, here)| other_size(own, here)) {
                     return Err(reason);
@@ -386,10 +404,7 @@ impl Clip {
         }
         let last = purpose.last();
         boxes.retain(|label| label.bbox.is_some() || label.frame <= last);
-        match boxes.iter().map(|label| label.frame).max() {
-            Some(frame) if frame > last => Err(format!("a box is of frame {frame}, and the last frame is {last}")),
-            _ => Ok(()),
-        }
+        purpose.check(boxes.iter().map(|label| label.frame).max())
     }
 
     /// Frames of the source for each frame of the labels.
@@ -525,7 +540,7 @@ fn split(name: &str) -> (&str, &str) {
 }
 
 /// The text before the number at the end of a file's name, and that number.
-fn numbered(file: &str) -> Option<(&str, usize)> {
+pub(super) fn numbered(file: &str) -> Option<(&str, usize)> {
     let has_ending = |(_, ending): &(&str, &str)| {
         ending.contains(|c: char| c.is_ascii_alphabetic()) && ending.chars().all(char::is_alphanumeric)
     };

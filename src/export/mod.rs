@@ -17,6 +17,7 @@
 
 mod coco;
 mod cvat;
+mod detections;
 mod document;
 mod drawing;
 mod effects;
@@ -43,6 +44,7 @@ use serde_json::Value;
 
 pub use self::coco::Coco;
 pub use self::cvat::Cvat;
+pub use self::detections::{Detections, read_detections};
 pub use self::document::{Document, Json, JsonLines};
 pub use self::drawing::range;
 pub use self::effects::{CropOptions, CropShape, Hidden, Veil};
@@ -56,7 +58,7 @@ pub use self::record::{FrameRecord, Given, Run, SourceRecord, TargetRecord};
 pub use self::response::ResponseMaps;
 pub use self::table::Table;
 pub use self::tracks::TOLERANCE;
-pub use self::yolo::{Frames, Yolo, yolo_detections};
+pub use self::yolo::{Frames, Yolo};
 
 use crate::bbox::BBox;
 use crate::error::Result;

@@ -145,6 +145,9 @@ pub(super) enum List {
     Mot(Clip),
 }
 
+/// What to do about a frame 0.
+pub(super) const FROM_0: &str = "--labels-base 0 says that they count from 0";
+
 const COLUMNS: &str = "id,frame,x,y,w,h,class,name";
 
 /// Reads a list for a source of `frames`. A header line says the columns; without it they are known by their count, by
@@ -153,6 +156,28 @@ pub(super) fn read(text: &str, frames: Option<usize>, options: &LabelOptions) ->
     if text.lines().nth(MAX_ROWS).is_some() {
         return Err(format!("it has more than {MAX_ROWS} lines, the most that are read"));
     }
+    let (lines, is_mot, corners) = layout(text, frames, options, false)?;
+    if lines.is_empty() {
+        return Err("no target; a line is id,frame,x,y,w,h".into());
+    }
+    if is_mot { mot(&lines, options).map(List::Mot) } else { given(&lines, corners).map(List::Given) }
+}
+
+/// Reads the MOT file of a detector for a source of `frames`.
+pub(super) fn detections(text: &str, frames: Option<usize>, options: &LabelOptions) -> Wrong<Clip> {
+    let (lines, is_mot, _) = layout(text, frames, options, true)?;
+    let clip = detected(&lines, options)?;
+    let what = "its lines are not for certain frame,id,x,y,w,h,score: write this above them if they are";
+    if is_mot { Ok(clip) } else { Err(what.into()) }
+}
+
+/// The lines with numbers, whether they are those of MOT, and whether they have corners; those of a `detector` have scores.
+fn layout<'a>(
+    text: &'a str,
+    frames: Option<usize>,
+    options: &LabelOptions,
+    detector: bool,
+) -> Wrong<(Vec<(usize, &'a str)>, bool, bool)> {
     let all = (1..).zip(text.lines().map(str::trim));
     let mut lines: Vec<(usize, &str)> = all.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).collect();
     let header = header(text, &lines)?;
@@ -165,15 +190,12 @@ pub(super) fn read(text: &str, frames: Option<usize>, options: &LabelOptions) ->
     }
     let is_mot = match &header {
         Some(header) => header.is_mot,
-        None => is_mot(&lines, frames, options)?,
+        None => is_mot(&lines[..lines.len().min(MAX_ROWS)], frames, options, detector)?,
     };
     if is_mot && corners {
         return Err("lines frame,id,… are those of MOT, x,y,w,h: for corners write id,frame,x1,y1,x2,y2".into());
     }
-    if lines.is_empty() {
-        return Err("no target; a line is id,frame,x,y,w,h".into());
-    }
-    if is_mot { mot(&lines, options).map(List::Mot) } else { given(&lines, corners).map(List::Given) }
+    Ok((lines, is_mot, corners))
 }
 
 /// The layout that a header says.
@@ -235,7 +257,7 @@ fn table(line: &str) -> Wrong<Vec<f64>> {
 ///
 /// # Errors
 /// Both orders of the columns fit.
-fn is_mot(lines: &[(usize, &str)], frames: Option<usize>, options: &LabelOptions) -> Wrong<bool> {
+fn is_mot(lines: &[(usize, &str)], frames: Option<usize>, options: &LabelOptions, detector: bool) -> Wrong<bool> {
     let Some((_, first)) = lines.first() else { return Ok(false) };
     match table(first) {
         Ok(first) if matches!(first.len(), 9 | 10) => return Ok(true),
@@ -255,7 +277,7 @@ fn is_mot(lines: &[(usize, &str)], frames: Option<usize>, options: &LabelOptions
     let has_scores = rows.iter().any(|row| row.get(6).is_some_and(|score| score.fract() != 0.0));
     let is_detected = rows.iter().all(|row| row[1] == -1.0);
     let first = options.base.map_or(1.0, |base| base as f64);
-    let fits_own = own.counts(&rows, 1.0, frames) && !has_scores && (own.is_track() || !other.is_track());
+    let fits_own = own.counts(&rows, 1.0, frames) && (detector || !has_scores) && (own.is_track() || !other.is_track());
     let may_be_other = other.counts(&rows, first, frames) && ids.len() <= MAX_TARGETS && !other.jumps();
     let is_several = other.repeats > 0 || is_numbered;
     let fits_other = is_detected || may_be_other && is_several && (other.is_track() || !own.is_track());
@@ -266,7 +288,7 @@ fn is_mot(lines: &[(usize, &str)], frames: Option<usize>, options: &LabelOptions
     }
     if !fits_own && !fits_other && other.is_track() {
         let what = "looks like frame,id,x,y,w,h of MOT, but for frames that do not count from 1 to the last one";
-        return Err(format!("{line} {what}; --labels-base 0 says that they count from 0"));
+        return Err(format!("{line} {what}; {FROM_0}"));
     }
     Ok(fits_other)
 }
@@ -345,7 +367,7 @@ fn mot(lines: &[(usize, &str)], options: &LabelOptions) -> Wrong<Clip> {
             row[0] += 1.0;
         }
         let entry = Entry::of(&row).map_err(|reason| {
-            let hint = if row[0] == 0.0 { "; --labels-base 0 says that they count from 0" } else { "" };
+            let hint = if row[0] == 0.0 { format!("; {FROM_0}") } else { String::new() };
             wrong(format!("`{line}`: {reason}{hint}"))
         })?;
         let Entry { frame, target, numbers, confidence } = entry;
@@ -360,6 +382,26 @@ fn mot(lines: &[(usize, &str)], options: &LabelOptions) -> Wrong<Clip> {
         return Err("its boxes have the id -1: they are detections of no target; --detections FILE tracks these".into());
     }
     Ok(Clip { boxes, untracked: detected, marked: is_own(lines), ..Clip::default() })
+}
+
+/// The boxes of a detector, whatever their ids; a score of -1 is none.
+fn detected(lines: &[(usize, &str)], options: &LabelOptions) -> Wrong<Clip> {
+    let label = |&(number, line): &(usize, &str)| {
+        let wrong = || format!("line {number}, `{line:.60}`, is not frame,id,x,y,w,h,score in numbers");
+        let row = table(line).map_err(|_| wrong())?;
+        let [frame, _, x, y, w, h, ref rest @ ..] = row[..] else { return Err(wrong()) };
+        let frame = if options.base == Some(0) { frame + 1.0 } else { frame };
+        if frame == 0.0 {
+            return Err(format!("{}; {FROM_0}", wrong()));
+        }
+        if frame.fract() != 0.0 || !(1.0..1e9).contains(&frame) || rest.len() > 4 {
+            return Err(wrong());
+        }
+        let score = rest.first().copied().filter(|score| *score != -1.0).unwrap_or(1.0);
+        Ok(Label { frame: frame as usize, score, bbox: Some(Base::One.to_bbox([x, y, w, h])), ..Label::default() })
+    };
+    let boxes = lines.iter().map(label).collect::<Wrong<_>>()?;
+    Ok(Clip { boxes, ..Clip::default() })
 }
 
 /// Whether this program has written the rows: each target begins with the confidence `1`, and decimals have no zero at

@@ -273,12 +273,9 @@ fn read_files(folder: &Path) -> Wrong<Files> {
     Ok(Files { lines: all, polygons, unread })
 }
 
-/// Centre and size of a box as shares of the frame's size, its score, and its class.
-type Detected = ([f64; 4], f64, String);
-
-/// The boxes of a detector, by the name of their file.
-pub fn yolo_detections(folder: &Path) -> Wrong<Vec<(String, Vec<Detected>)>> {
-    let classes = classes(folder);
+/// Reads the boxes of a detector.
+pub(super) fn detections(folder: &Path) -> Wrong<Clip> {
+    let (classes, tracks) = (classes(folder), tracks(folder)?);
     let Files { lines: files, polygons, unread } = read_files(folder)?;
     if polygons > 0 {
         return Err(format!("{polygons} lines are polygons, not class x y w h score"));
@@ -288,19 +285,22 @@ pub fn yolo_detections(folder: &Path) -> Wrong<Vec<(String, Vec<Detected>)>> {
             "{unread} files of labels are outside of the folder of labels: give a folder without them"
         ));
     }
-    let detected = |line: Line| {
-        let class = classes.get(&line.class).map_or_else(|| line.class.to_string(), |name| name.to_string());
-        match line.more[..] {
-            [] => Ok((line.sides, 1.0, class)),
-            [score] => Ok((line.sides, score, class)),
-            _ => Err("a line has more than class x y w h score".to_owned()),
-        }
-    };
-    let boxes = |(name, lines): (String, Vec<Line>)| {
-        let boxes = lines.into_iter().map(detected).collect::<Wrong<_>>();
-        boxes.map_err(|reason| format!("{name}.txt: {reason}")).map(|boxes| (name, boxes))
-    };
-    files.into_iter().map(boxes).collect()
+    if have_ids(files.iter().flat_map(|(_, lines)| lines)) {
+        return Err("the last numbers of its lines are ids, not scores".into());
+    }
+    let mut clip = Clip { by: By::Picture, shares: true, ..Clip::default() };
+    clip.base = (!tracks.is_empty()).then_some(1);
+    for (frame, (name, lines)) in files.into_iter().enumerate() {
+        clip.boxes.extend(lines.into_iter().map(|line| {
+            let class = classes.get(&line.class).cloned().unwrap_or_else(|| line.class.to_string().into());
+            let score = line.more.first().copied().unwrap_or(1.0);
+            Label { frame, class: Some(class), score, bbox: Some(line.bbox()), ..Label::default() }
+        }));
+        let stem = name.rsplit(['/', '\\']).next().unwrap_or_default();
+        let number = tracks.get(stem).and_then(|known| Some(known.first()?.0.frame));
+        clip.pictures.push(Picture { number, name: Some(name), size: None });
+    }
+    Ok(clip)
 }
 
 /// The names of classes by their numbers.

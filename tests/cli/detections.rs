@@ -64,13 +64,147 @@ fn a_file_of_detections_begins_targets_that_are_followed_between_them() {
     let response = "--detections @late.jsonl -p fast --set detections.delay=4 --response @maps";
     place.run(response).assert().code(2).stderr(contains("detections.delay"));
     // What is no detection is left out, and what is no file is an error.
-    fs::write(place.path("det.txt"), "3,-1,20,20,24,32,7.5\n4,-1,nan,20,24,32,1\n99999,-1,1,1,9,9,1\n").unwrap();
+    fs::write(place.path("det.txt"), "3,-1,20,20,24,32,7.5\n4,-1,nan,20,24,32,1\n").unwrap();
     let bad = place.run("--detections @det.txt --mot @c.txt").assert().success();
     bad.stderr(contains("the score 7.5 must be 0 to 1").and(contains("frame 4: detection 1")));
     place.run("--detections @nowhere").assert().code(2).stderr(contains("nowhere"));
     fs::write(place.path("det.txt"), "1,2,3\n").unwrap();
     place.run("--detections @det.txt").assert().code(2).stderr(contains("line 1"));
     place.run("--detections @found.jsonl --set detections.confirm=0").assert().code(2).stderr(contains("1 to 100"));
+}
+
+/// Files of a detector, which has found the target of the place in every frame, and often another box.
+struct Files {
+    place: Place,
+    wrong: Vec<String>,
+}
+
+const FRAMES: usize = 12;
+const OTHER: [f64; 4] = [100.0, 10.0, 30.0, 30.0];
+
+impl Files {
+    /// Writes a file, and tracks it; `refused` is what an error says, if it is one.
+    fn check(&mut self, what: &str, text: impl std::fmt::Display, refused: Option<&str>) {
+        fs::write(self.place.path("found"), text.to_string()).unwrap();
+        self.run(what, "@found", refused);
+    }
+
+    fn run(&mut self, what: &str, flags: &str, refused: Option<&str>) {
+        let set = "--set detections.confirm=1 -p fast --json @a.json --force -q";
+        let output = self.place.run(&format!("{set} --detections {flags}")).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let right = |row: &Value| {
+            let bbox: BBox = serde_json::from_value(row["bbox"].clone()).unwrap();
+            row["id"] == 1 && bbox.overlap(&truth(&self.place, row["index"].as_u64().unwrap() as usize)) > 0.8
+        };
+        let is_right = || {
+            let document = self.place.json("a.json");
+            let rows = document["frames"].as_array().unwrap();
+            rows.len() == FRAMES && rows.iter().all(right)
+        };
+        let is_as_it_should = match refused {
+            Some(text) => output.status.code() == Some(2) && said.lines().count() == 1 && said.contains(text),
+            None => output.status.success() && is_right(),
+        };
+        if !is_as_it_should {
+            self.wrong.push(format!("{what}, {:?}: {said}", output.status.code()));
+        }
+    }
+
+    fn bbox(&self, frame: usize) -> [f64; 4] {
+        truth(&self.place, frame).into()
+    }
+
+    /// COCO with images, and the box in each by its frame.
+    fn coco(&self, images: impl Iterator<Item = (Value, Option<usize>)>) -> Value {
+        let (mut all, mut boxes) = (Vec::new(), Vec::new());
+        for ((mut image, frame), id) in images.zip(50..) {
+            image["id"] = id.into();
+            let bbox = frame.map_or(OTHER, |frame| self.bbox(frame));
+            boxes.push(json!({ "id": id, "image_id": id, "category_id": 1, "bbox": bbox }));
+            all.push(image);
+        }
+        let videos = json!([{ "id": 1, "name": "a" }, { "id": 2, "name": "b" }]);
+        json!({ "images": all, "annotations": boxes, "videos": videos })
+    }
+
+    /// Lines of MOT, whose frames count from `first`.
+    fn lines(&self, first: usize, form: impl Fn(usize, String) -> String) -> String {
+        let line = |frame: usize| {
+            let [x, y, w, h] = self.bbox(frame);
+            form(frame + first - 1, format!("{},{},{w},{h}", x + 1.0, y + 1.0)) + "\n"
+        };
+        (1..=FRAMES).map(line).collect()
+    }
+}
+
+#[test]
+fn clip_base_size_and_frames_are_those_of_labels_or_refused() {
+    let mut files = Files { place: place(FRAMES), wrong: Vec::new() };
+    let of = |name: &'static str, is_own: bool| {
+        (1..=FRAMES).map(move |at| (json!({ "file_name": format!("{name}/{at:04}.png") }), is_own.then_some(at)))
+    };
+    files.check("two folders", files.coco(of("a", true).chain(of("b", false))), Some("--labels-clip"));
+    files.run("two folders, said", "@found --labels-clip a", None);
+    files.check("the source's folder", files.coco(of("img", true).chain(of("b", false))), None);
+    let video = |id: usize, first: usize, count: usize| {
+        (1..=count).map(move |at| (json!({ "video_id": id, "frame_id": at + first - 1 }), (id == 1).then_some(at)))
+    };
+    files.check("two videos", files.coco(video(1, 0, FRAMES).chain(video(2, 0, FRAMES))), Some("labels of a, b"));
+    files.run("two videos, said", "@found --labels-clip a", None);
+    let mut one = files.coco(video(1, 1, FRAMES));
+    one["videos"] = json!([]);
+    files.check("from 1", &one, None);
+    one["images"].as_array_mut().unwrap().pop();
+    one["annotations"].as_array_mut().unwrap().pop();
+    files.check("from 0 or 1", &one, Some("--labels-base"));
+    let large =
+        of("", true).map(|(image, at)| (json!({ "width": 640, "height": 480, "file_name": image["file_name"] }), at));
+    files.check("another size", files.coco(large), Some("640x480"));
+    let results = |first: usize, files: &Files| -> Value {
+        let result = |at: usize| json!({ "image_id": at + first - 1, "category_id": 3, "bbox": files.bbox(at) });
+        (1..=FRAMES).map(result).collect()
+    };
+    files.check("results", results(1, &files), None);
+    files.check("results from 0", results(0, &files), Some("entry 1: image_id 0"));
+
+    files.check("MOT", files.lines(1, |at, bbox| format!("{at},-1,{bbox},0.9")), None);
+    files.check("tabs", files.lines(1, |at, bbox| format!("{at},-1,{bbox},0.9").replace(',', "\t")), None);
+    files.check("semicolons", files.lines(1, |at, bbox| format!("# a\n{at},-1,{bbox}").replace(',', ";")), None);
+    let header = "frame,id,x,y,w,h,score\n";
+    files.check("a header", header.to_owned() + &files.lines(1, |at, bbox| format!("{at},7,{bbox},0.9")), None);
+    files.check("the id 7", files.lines(1, |at, bbox| format!("{at},7,{bbox},0.9")), None);
+    for score in ["", ",0.9"] {
+        let own = files.lines(1, |at, bbox| format!("1,{at},{bbox}{score}"));
+        files.check("the id first", &own, Some("frame,id,x,y,w,h,score"));
+        files.check("a header of it", "id,frame,x,y,w,h\n".to_owned() + &own, Some("frame,id,x,y,w,h,score"));
+    }
+    files.check("lines from 0", files.lines(0, |at, bbox| format!("{at},-1,{bbox}")), Some("--labels-base 0"));
+    files.run("lines from 0, said", "@found --labels-base 0", None);
+    files.check("no such frame", files.lines(2, |at, bbox| format!("{at},-1,{bbox}")), Some("last frame is 12"));
+    let json = |first: usize, files: &Files| -> String {
+        let line = |at: usize| json!({ "frame": at + first - 1, "bbox": files.bbox(at) }).to_string() + "\n";
+        (1..=FRAMES).map(line).collect()
+    };
+    files.check("no such frame of JSON", json(2, &files), Some("line 12: a box is of frame 13"));
+    files.check("JSON from 0", json(0, &files), Some("line 1: a frame is 0; --labels-base 0"));
+    files.run("JSON from 0, said", "@found --labels-base 0", None);
+
+    for (folder, bbox, at) in [("a", None, 1..=FRAMES), ("b", Some(OTHER), 1..=FRAMES)] {
+        for at in at {
+            let [x, y, w, h] = bbox.unwrap_or_else(|| files.bbox(at));
+            let line = format!("0 {} {} {} {} 0.9", (x + w / 2.0) / 160.0, (y + h / 2.0) / 120.0, w / 160.0, h / 120.0);
+            let path = files.place.path(&format!("yolo/labels/{folder}/{at:04}.txt"));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, line).unwrap();
+        }
+    }
+    files.run("two folders of YOLO", "@yolo", Some("--labels-clip"));
+    files.run("two folders of YOLO, said", "@yolo --labels-clip a", None);
+    fs::write(files.place.path("yolo/labels/a/0001.txt"), "0 0.5 0.5 0.1 0.1 0.9 3").unwrap();
+    files.run("ids of YOLO", "@yolo --labels-clip a", Some("ids, not scores"));
+    files.place.run("--init 1,1,9,9 --labels-clip a").assert().code(2).stderr(contains("--detections"));
+    assert!(files.wrong.is_empty(), "{}", files.wrong.join("\n"));
 }
 
 fn number(line: &str) -> u64 {

@@ -1,0 +1,183 @@
+//! The boxes of a detector from a file: MOT, COCO, YOLO and JSON lines. Their clip and their frames are found as those of
+//! labels.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::labels::{Clip, Label, LabelOptions, Labels, Purpose, Wrong};
+use super::table::{self, FROM_0};
+use super::{coco, yolo};
+use crate::media::Info;
+use crate::run::Detection;
+
+/// Bytes of the largest file.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// Detections by the frame in which they arrive, each list with its own frame. A frame with an empty list was looked at, a
+/// frame without one was not.
+pub type Detections = BTreeMap<usize, Vec<(usize, Vec<Detection>)>>;
+
+/// A line of JSON: all boxes of a frame, as in a command, or one.
+#[derive(Deserialize)]
+struct Line {
+    frame: usize,
+    /// The frame in which the boxes arrive; by default their own.
+    comes: Option<usize>,
+    boxes: Option<Vec<Detection>>,
+    #[serde(flatten)]
+    rest: Value,
+}
+
+/// Reads a file, or a folder of YOLO texts, and notes on what was left out or decided.
+///
+/// # Errors
+/// What cannot be read or understood for certain.
+pub fn read_detections(path: &Path, info: &Info, options: &LabelOptions) -> Wrong<(Detections, Vec<String>)> {
+    let mut purpose = Purpose { info: Some(info), options, notes: Vec::new() };
+    let found = match path.is_dir() {
+        true => in_time(vec![yolo::detections(path)?], &mut purpose),
+        false => parse(text_of(path)?.trim_start_matches('\u{feff}').trim(), &mut purpose),
+    };
+    Ok((found?, purpose.notes))
+}
+
+/// The detections of the source's clip, each in its own frame.
+fn in_time(mut clips: Vec<Clip>, purpose: &mut Purpose<'_>) -> Wrong<Detections> {
+    for clip in &mut clips {
+        // A picture without boxes was looked at.
+        clip.boxes.extend((0..clip.pictures.len()).map(|frame| Label { frame, ..Label::default() }));
+    }
+    let mut found = Detections::new();
+    for Label { frame, bbox, score, class, .. } in Labels::placed(clips, None, purpose)?.1 {
+        let of_frame = found.entry(frame).or_insert_with(|| vec![(frame, Vec::new())]);
+        let class = class.map(|class| class.to_string());
+        of_frame[0].1.extend(bbox.map(|bbox| Detection { bbox, score, class }));
+    }
+    Ok(found)
+}
+
+fn text_of(path: &Path) -> Wrong<String> {
+    let (mut text, file) = (String::new(), std::fs::File::open(path).map_err(|error| error.to_string())?);
+    file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    match text.len() as u64 > MAX_BYTES {
+        true => Err(format!("it is larger than {} MB", MAX_BYTES >> 20)),
+        false => Ok(text),
+    }
+}
+
+fn parse(text: &str, purpose: &mut Purpose<'_>) -> Wrong<Detections> {
+    let clips = match text.chars().next() {
+        Some('[') => coco::detections(serde_json::from_str(text).map_err(|error| error.to_string())?, purpose.info)?,
+        Some('{') => match serde_json::from_str::<Value>(text) {
+            Ok(document) if document["annotations"].is_array() => coco::detections(document, purpose.info)?,
+            _ => return json_lines(text, purpose),
+        },
+        Some(_) => vec![table::detections(text, purpose.frames(), purpose.options)?],
+        None => return Err("it is empty".into()),
+    };
+    in_time(clips, purpose)
+}
+
+fn json_lines(text: &str, purpose: &Purpose<'_>) -> Wrong<Detections> {
+    let first = purpose.options.base.unwrap_or(1);
+    let mut found = Detections::new();
+    for (line, number) in text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()) {
+        let wrong = |error: serde_json::Error| {
+            format!(
+                "line {number} is not {{\"frame\": N, \"boxes\": [{{\"bbox\": [x, y, w, h], \"score\": S}}]}}: {error}"
+            )
+        };
+        let Line { frame, comes, boxes, mut rest } = serde_json::from_str(line).map_err(wrong)?;
+        let boxes = match boxes {
+            Some(boxes) => boxes,
+            None => {
+                // Fields that any command may have.
+                if let Some(rest) = rest.as_object_mut() {
+                    rest.retain(|name, _| !["do", "tag", "version"].contains(&&**name));
+                }
+                vec![serde_json::from_value(rest).map_err(wrong)?]
+            }
+        };
+        let [frame, comes] = [frame, comes.unwrap_or(frame)].map(|frame| frame.saturating_add(1) - first);
+        if frame.min(comes) == 0 {
+            return Err(format!("line {number}: a frame is 0; {FROM_0}"));
+        }
+        purpose.check(Some(frame)).map_err(|reason| format!("line {number}: {reason}"))?;
+        let come = found.entry(comes).or_default();
+        match come.iter_mut().find(|(known, _)| *known == frame) {
+            Some((_, known)) => known.extend(boxes),
+            None => come.push((frame, boxes)),
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn images() -> Info {
+        let images = ["0003.jpg", "0004.jpg", "0007.jpg"].map(PathBuf::from).to_vec();
+        Info { name: "clip".into(), images, length: Some(3), size: Some((200, 100)), ..Info::default() }
+    }
+
+    fn read(text: &str, info: &Info) -> Wrong<Detections> {
+        parse(text, &mut Purpose { info: Some(info), options: &LabelOptions::default(), notes: Vec::new() })
+    }
+
+    fn first(found: &Detections, frame: usize) -> (f64, f64, f64, Option<&str>) {
+        let Detection { bbox, score, class } = &found[&frame][0].1[0];
+        (bbox.x, bbox.w, *score, class.as_deref())
+    }
+
+    #[test]
+    fn each_format_gives_the_same_box() {
+        let video = Info::default();
+        let mot = read("2,-1,11,21,30,40,0.5,-1,-1,-1\n3,-1,11,21,30,40,-1\n", &video).unwrap();
+        assert_eq!((first(&mot, 2), first(&mot, 3)), ((10.0, 30.0, 0.5, None), (10.0, 30.0, 1.0, None)));
+        let lines = "{\"frame\":2,\"boxes\":[{\"bbox\":[10,20,30,40],\"score\":0.5,\"class\":\"car\"}]}\n\
+                     {\"do\":\"detect\",\"frame\":4,\"box\":[10,20,30,40]}\n{\"frame\":5,\"comes\":9,\"boxes\":[]}";
+        let lines = read(lines, &video).unwrap();
+        assert_eq!((first(&lines, 2), first(&lines, 4).2), ((10.0, 30.0, 0.5, Some("car")), 1.0));
+        assert_eq!(lines[&9], [(5, vec![])], "they come late");
+        let results = r#"[{"image_id":7,"category_id":1,"bbox":[10,20,30,40],"score":0.5}]"#;
+        assert_eq!(first(&read(results, &images()).unwrap(), 3), (10.0, 30.0, 0.5, Some("1")));
+        let video = Info { expected_length: Some(7), ..video };
+        assert_eq!(first(&read(results, &video).unwrap(), 7), (10.0, 30.0, 0.5, Some("1")));
+        let whole = r#"{"images":[{"id":90,"file_name":"a/0004.jpg"},{"id":91,"file_name":"0007.jpg"}],
+            "categories":[{"id":1,"name":"car"}],
+            "annotations":[{"image_id":90,"category_id":1,"bbox":[10,20,30,40]}]}"#;
+        let whole = read(whole, &images()).unwrap();
+        assert_eq!(first(&whole, 2), (10.0, 30.0, 1.0, Some("car")));
+        assert!(whole[&3][0].1.is_empty(), "a picture without boxes was looked at");
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("0004.txt"), "0 0.125 0.4 0.15 0.4 0.5\n").unwrap();
+        std::fs::write(folder.path().join("0007.txt"), "").unwrap();
+        std::fs::write(folder.path().join("classes.txt"), "car\n").unwrap();
+        let yolo = read_detections(folder.path(), &images(), &LabelOptions::default()).unwrap().0;
+        assert_eq!((first(&yolo, 2), yolo[&3][0].1.len()), ((10.0, 30.0, 0.5, Some("car")), 0));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused_with_its_place() {
+        for (text, reason) in [
+            ("", "empty"),
+            ("1,-1,10,20,30\n", "line 1"),
+            ("1,-1,10,20,30,40\nx,-1,10,20,30,40", "line 2"),
+            ("1.5,-1,10,20,30,40", "line 1"),
+            ("{\"frame\":1}", "line 1"),
+            ("{\"frame\":1,\"boxes\":[{\"bbox\":[1,2,3]}]}", "line 1"),
+            (r#"[{"image_id":9,"bbox":[1,2,3,4]}]"#, "entry 1: image_id 9 is no frame"),
+            (r#"[{"image_id":3,"bbox":[1,2,3]}]"#, "annotation 1"),
+        ] {
+            let error = read(text, &images()).expect_err(text);
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+}
