@@ -35,10 +35,10 @@ pub struct TargetArgs {
     /// labels mark given boxes, only these are taken, else all boxes.
     #[arg(long, value_name = "FILE", group = "labels")]
     pub init_file: Option<PathBuf>,
-    /// Clip, task or folder whose boxes are read from --init-file or --detections, where it has several
+    /// Clip, task or folder that is read of --init-file or --detections, where it has several
     #[arg(long, hide_short_help = true, value_name = "NAME", requires = "labels")]
     labels_clip: Option<String>,
-    /// Number of the first frame in --init-file or --detections, if the file does not tell: 0 or 1
+    /// Number of the first frame in --init-file or --detections, if they do not tell: 0 or 1
     #[arg(long, hide_short_help = true, value_name = "0|1", requires = "labels")]
     #[arg(value_parser = clap::value_parser!(u8).range(0..=1))]
     labels_base: Option<u8>,
