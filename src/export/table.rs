@@ -156,7 +156,7 @@ pub(super) fn read(text: &str, frames: Option<usize>, options: &LabelOptions) ->
     if text.lines().nth(MAX_ROWS).is_some() {
         return Err(format!("it has more than {MAX_ROWS} lines, the most that are read"));
     }
-    let (lines, is_mot, corners) = layout(text, frames, options, false)?;
+    let Layout { lines, is_mot, corners } = layout(text, frames, options, false)?;
     if lines.is_empty() {
         return Err("no target; a line is id,frame,x,y,w,h".into());
     }
@@ -165,19 +165,21 @@ pub(super) fn read(text: &str, frames: Option<usize>, options: &LabelOptions) ->
 
 /// Reads the MOT file of a detector for a source of `frames`.
 pub(super) fn detections(text: &str, frames: Option<usize>, options: &LabelOptions) -> Wrong<Clip> {
-    let (lines, is_mot, _) = layout(text, frames, options, true)?;
+    let Layout { lines, is_mot, .. } = layout(text, frames, options, true)?;
     let clip = detected(&lines, options)?;
     let what = "its lines are not for certain frame,id,x,y,w,h,score: write this above them if they are";
     if is_mot { Ok(clip) } else { Err(what.into()) }
 }
 
-/// The lines with numbers, whether they are those of MOT, and whether they have corners; those of a `detector` have scores.
-fn layout<'a>(
-    text: &'a str,
-    frames: Option<usize>,
-    options: &LabelOptions,
-    detector: bool,
-) -> Wrong<(Vec<(usize, &'a str)>, bool, bool)> {
+/// The lines with numbers, each with its own number, and what these numbers are.
+struct Layout<'a> {
+    lines: Vec<(usize, &'a str)>,
+    is_mot: bool,
+    corners: bool,
+}
+
+/// The layout of a text; lines of a `detector` have scores.
+fn layout<'a>(text: &'a str, frames: Option<usize>, options: &LabelOptions, detector: bool) -> Wrong<Layout<'a>> {
     let all = (1..).zip(text.lines().map(str::trim));
     let mut lines: Vec<(usize, &str)> = all.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).collect();
     let header = header(text, &lines)?;
@@ -195,7 +197,7 @@ fn layout<'a>(
     if is_mot && corners {
         return Err("lines frame,id,… are those of MOT, x,y,w,h: for corners write id,frame,x1,y1,x2,y2".into());
     }
-    Ok((lines, is_mot, corners))
+    Ok(Layout { lines, is_mot, corners })
 }
 
 /// The layout that a header says.
