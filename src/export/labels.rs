@@ -227,7 +227,14 @@ impl Labels {
                     check_count(&targets)?;
                     Ok(Self { targets, ..Self::default() })
                 }
-                List::Mot(clip) => of(vec![clip]),
+                List::Mot(clip) => {
+                    // MOT cannot say that it is ours.
+                    let tracked = clip.boxes.iter().filter(|label| clip.marked && !label.given).count();
+                    let mut labels = of(vec![clip])?;
+                    let left_out = || format!("{tracked} boxes with a confidence below 1 are left out as tracked");
+                    labels.notes.extend((tracked > 0).then(left_out));
+                    Ok(labels)
+                }
             },
         }
     }
@@ -281,11 +288,6 @@ impl Labels {
     fn of_clips(clips: Vec<Clip>, size: Option<Size>, mut purpose: Purpose<'_>) -> Wrong<Self> {
         let (clip, mut boxes) = Self::placed(clips, size, &mut purpose)?;
         boxes.iter_mut().for_each(|label| label.given &= clip.marked);
-        let marked: BTreeSet<u32> = boxes.iter().filter(|label| label.given).map(|label| label.id).collect();
-        let tracked = boxes.iter().filter(|label| !label.given && marked.contains(&label.id)).count();
-        if tracked > 0 {
-            purpose.notes.push(format!("{tracked} boxes that were not given are left out"));
-        }
         let occluded = boxes.iter().filter(|label| label.occluded).map(|label| (label.id, label.frame)).collect();
         Ok(Self { targets: gather(boxes)?, document: None, notes: purpose.notes, size: clip.size, occluded })
     }
