@@ -215,12 +215,16 @@ fn size(node: Node<'_, '_>) -> Option<(usize, usize)> {
     Some((child(node, "width")?.parse().ok()?, child(node, "height")?.parse().ok()?))
 }
 
+/// A number of a task or job.
+fn number(task: Node<'_, '_>, name: &str) -> Option<usize> {
+    child(task, name)?.parse().ok()
+}
+
 /// Number of a task's first frame from 0, and of the frame behind its last one.
 fn range(task: Node<'_, '_>) -> (usize, usize) {
-    let number = |name| child(task, name).and_then(|text| text.parse::<usize>().ok());
     let step = child(task, "frame_filter").and_then(|filter| filter.strip_prefix("step=")?.trim().parse().ok());
-    let start = number("start_frame").unwrap_or(0);
-    (start, start.saturating_add(number("size").unwrap_or(0).saturating_mul(step.unwrap_or(1))))
+    let start = number(task, "start_frame").unwrap_or(0);
+    (start, start.saturating_add(number(task, "size").unwrap_or(0).saturating_mul(step.unwrap_or(1))))
 }
 
 /// The frames that CVAT counts before each task of a project: those of the earlier tasks of its subset.
@@ -239,7 +243,9 @@ fn offsets(tasks: &[Node<'_, '_>]) -> Vec<usize> {
 /// Counts the frames of boxes from the beginning of their task on, if they are counted from that of the project.
 fn count_from_task(boxes: &mut [Label], task: Node<'_, '_>, offset: usize) -> Wrong<()> {
     let (start, end) = range(task);
-    let fit = |offset: usize| boxes.iter().all(|label| (start + offset + 1..=end + offset).contains(&label.frame));
+    // Frames of labels count from 1.
+    let own = |offset: usize| start.saturating_add(offset)..end.saturating_add(offset);
+    let fit = |offset: usize| boxes.iter().all(|label| own(offset).contains(&(label.frame - 1)));
     match (fit(offset), fit(0)) {
         (true, false) => boxes.iter_mut().for_each(|label| label.frame -= offset),
         (false, true) => {}
@@ -255,18 +261,18 @@ fn count_from_task(boxes: &mut [Label], task: Node<'_, '_>, offset: usize) -> Wr
 
 /// The clip of a task.
 fn clip(task: Node<'_, '_>, by_cvat: bool) -> Clip {
-    let number = |name| child(task, name).and_then(|text| text.parse::<usize>().ok());
     // A task may be a part of its video, as a job is of its task; its frames keep their numbers.
     let is_whole = task.has_tag_name("task")
-        && number("start_frame").unwrap_or(0) == 0
+        && number(task, "start_frame").unwrap_or(0) == 0
         && child(task, "frame_filter").is_none_or(str::is_empty)
-        && (!by_cvat || number("stop_frame").is_none_or(|stop| Some(stop.saturating_add(1)) == number("size")));
+        && (!by_cvat
+            || number(task, "stop_frame").is_none_or(|stop| Some(stop.saturating_add(1)) == number(task, "size")));
     let original = task.children().find(|node| node.has_tag_name("original_size"));
     Clip {
         names: ["source", "name"].iter().filter_map(|name| Some(child(task, name)?.to_owned())).collect(),
         size: original.and_then(size),
-        frames: number("size").filter(|_| is_whole),
-        last: number("stop_frame").filter(|_| !is_whole).map(|stop| stop.saturating_add(1)),
+        frames: number(task, "size").filter(|_| is_whole),
+        last: number(task, "stop_frame").filter(|_| !is_whole).map(|stop| stop.saturating_add(1)),
         ..Clip::default()
     }
 }

@@ -178,6 +178,20 @@ fn frames_of_a_project_count_from_their_task_on() {
     assert_eq!(first("test", &[6, 9]), Some(7), "the first of its subset");
 }
 
+/// Overflow would panic here.
+#[test]
+fn a_project_of_endless_tasks_is_refused() {
+    let most = usize::MAX;
+    let task = |id: usize, name: &str| {
+        format!("<task><id>{id}</id><name>{name}</name><size>{most}</size><start_frame>{most}</start_frame></task>")
+    };
+    let boxed = r#"<box frame="6" outside="0" keyframe="1" xtl="1" ytl="2" xbr="9" ybr="8"/>"#;
+    let track = format!(r#"<track id="0" label="a" task_id="2">{boxed}</track>"#);
+    let tasks = task(1, "bus") + &task(2, "car");
+    let text = format!("<annotations><meta>{tasks}<dumped>now</dumped></meta>{track}</annotations>");
+    assert_eq!(first(read(&text, true, &LabelOptions::default())), None);
+}
+
 #[test]
 fn a_part_of_a_longer_video_is_refused() {
     for (tag, start, stop, fits) in

@@ -208,7 +208,7 @@ struct Header {
     corners: bool,
 }
 
-/// Names of the four numbers of a box by its size and by its corners, of which any ending counts (`bb_left`).
+/// Names of the four numbers of a box, by its size and by its corners. Words before an underscore do not count (`bb_left`).
 const SIDES: [[&[&str]; 4]; 2] = [
     [&["x", "left"], &["y", "top"], &["w", "width"], &["h", "height"]],
     [&["x1", "xmin", "left"], &["y1", "ymin", "top"], &["x2", "xmax", "right"], &["y2", "ymax", "bottom"]],
