@@ -176,6 +176,11 @@ impl Rules {
             }
         }
     }
+
+    /// The settings of states by the confidence; `None` for other states.
+    pub fn confidence(self) -> Option<ConfidenceParams> {
+        if let Self::Confidence(params) = self { Some(params) } else { None }
+    }
 }
 
 /// The decision of a frame by itself: a localizer without a long memory follows and learns whatever is seen.

@@ -399,23 +399,13 @@ impl SearchParams {
         }
     }
 
-    /// States by the confidence; `None` for a search with other states.
-    pub fn confidence(&self) -> Option<ConfidenceParams> {
-        match self {
-            Self::Background(background) => Some(background.confidence),
-            Self::Siamese(siamese) => Some(siamese.confidence),
-            Self::Expert(expert) => Some(expert.filter.confidence),
-            Self::Filter(_) | Self::Machine(_) => None,
-        }
-    }
-
     /// The name of the detector.
     pub fn detector(&self) -> &'static str {
         match self {
             Self::Filter(_) => "kcf",
             Self::Background(_) => "background-aware",
             Self::Machine(machine) => machine.windows.machine.kind().name(),
-            Self::Siamese(_) | Self::Expert(_) => self.name(),
+            _ => self.name(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::lifecycle::Rules;
 use super::params::*;
 use crate::error::{Error, Result};
 use crate::frame::Channels;
@@ -107,8 +108,8 @@ impl Params {
     /// Channels of a frame that the features read.
     pub fn channels(&self) -> Channels {
         match &self.search {
-            SearchParams::Background(_) | SearchParams::Siamese(_) | SearchParams::Expert(_) => Channels::Color,
             SearchParams::Filter(_) | SearchParams::Machine(_) => Channels::Luma,
+            _ => Channels::Color,
         }
     }
 
@@ -245,7 +246,8 @@ impl Params {
                 return refuse(&path, "\"\"".into(), "must be the folder of backbone.onnx and head.onnx".into());
             }
         }
-        if let Some(ConfidenceParams { found_from, redetected_from, lost_below, .. }) = self.search.confidence()
+        if let Some(ConfidenceParams { found_from, redetected_from, lost_below, .. }) =
+            Rules::of(&self.search).confidence()
             && (found_from > redetected_from || lost_below > found_from)
         {
             let filter = if let SearchParams::Expert(_) = self.search { ".filter" } else { "" };

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::lifecycle::Rules;
 use super::localizer::{Extent, Localizer, Located, Pose};
 use super::params::{BackgroundParams, ConfidenceParams, ExpertParams, IdentityParams, SearchParams};
 use super::scene_cut::SceneCut;
@@ -33,7 +34,7 @@ pub(super) struct RedetectionCriteria {
 impl RedetectionCriteria {
     /// The criteria of a localizer with these settings; `None` if it never searches for a lost target.
     pub fn of(search: &SearchParams) -> Option<Self> {
-        let ConfidenceParams { redetected_from, tiles, .. } = search.confidence()?;
+        let ConfidenceParams { redetected_from, tiles, .. } = Rules::of(search).confidence()?;
         let (appearance, frames) = match search {
             SearchParams::Background(BackgroundParams { identity: IdentityParams::Krr(machine), .. })
             | SearchParams::Expert(ExpertParams {
