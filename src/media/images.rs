@@ -255,7 +255,11 @@ fn picture(bytes: &[u8], demand: Demand, levels: Option<(u16, u16)>) -> Result<D
     match format {
         ImageFormat::Jpeg => jpeg(bytes, demand),
         other => {
-            let frame = frame_of(picture_of(decoder(bytes, other)?)?, levels).map_err(|error| error.to_string())?;
+            let picture = picture_of(decoder(bytes, other)?)?;
+            if matches!(picture.color(), ColorType::Rgb32F | ColorType::Rgba32F) {
+                return Err("its samples are floating-point numbers of any range: write 8 or 16 bits".into());
+            }
+            let frame = frame_of(picture, levels).map_err(|error| error.to_string())?;
             Ok(demanded(frame, demand))
         }
     }

@@ -177,6 +177,8 @@ pub(super) struct Probe {
     pub(super) start: f64,
     /// True if the metadata asks for a rotation other than by 180 degrees.
     pub(super) rotated: bool,
+    /// Its luma is said to go from 0 to 255.
+    pub(super) full: bool,
     /// Bits of a gray sample; 8 of other pixels.
     pub(super) depth: u32,
     /// True if it is an MPEG transport stream.
@@ -188,7 +190,7 @@ pub(super) struct Probe {
 impl Probe {
     /// Asks ffprobe, and chooses the stream: the `stream`-th video, or the one marked as default. Returns a warning, too.
     pub(super) fn new(input: &mut Input, stream: Option<usize>, limits: Limits) -> Result<(Self, Option<String>)> {
-        let entries = "stream=index,width,height,pix_fmt,color_space,color_primaries,color_transfer,codec_name,\
+        let entries = "stream=index,width,height,pix_fmt,color_range,color_space,color_primaries,color_transfer,codec_name,\
                        sample_aspect_ratio,avg_frame_rate,r_frame_rate,field_order,nb_frames,duration,start_time:\
                        stream_disposition=default:stream_side_data=rotation:format=format_name,duration,start_time";
         let arguments = ["-of", "json", "-show_program_version", "-show_entries", entries];
@@ -270,6 +272,7 @@ impl Probe {
             aspect,
             start,
             rotated: rotation % 180.0 != 0.0,
+            full: text("color_range") == "pc",
             version: ffmpeg::version(answer["program_version"]["version"].as_str().unwrap_or_default()),
         };
         Ok((probe, video["index"].as_u64().unwrap_or(0), warning))

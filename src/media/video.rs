@@ -96,6 +96,7 @@ impl Video {
         let info = Info {
             name: shown.file_stem().unwrap_or(shown.as_os_str()).to_string_lossy().into_owned(),
             expected_length: probe.frames.filter(|_| !live),
+            announced_length: probe.announced.filter(|_| !live),
             rate: probe.rate,
             base_rate: probe.base_rate,
             size: Some(probe.size),
@@ -114,7 +115,10 @@ impl Video {
     /// How ffmpeg writes the frames: the layout of a frame, the value of `-pix_fmt`, and a filter to append.
     fn form(&self, demand: Demand) -> (Form, &str, &str) {
         let (pixels, (width, height)) = (self.probe.pixels.as_str(), self.probe.size);
-        let levels = if pixels.starts_with("yuvj") { Levels::Full } else { Levels::Limited };
+        // ffmpeg does not rotate 4:2:2. What it converts has limited levels.
+        let converted = !PLANAR.contains(&pixels) || self.probe.rotated && pixels.ends_with("422p");
+        let is_full = pixels.starts_with("yuvj") || self.probe.full && !converted;
+        let levels = if is_full { Levels::Full } else { Levels::Limited };
         let planes =
             |chroma, levels| Form::Planes(Planes { width, height, chroma, levels, standard: self.probe.standard });
         if let Some(levels) = self.info.levels {
@@ -126,8 +130,6 @@ impl Video {
         if demand.channels == Channels::Color || !pixels.starts_with("yuv") && !pixels.starts_with("nv") {
             return (Form::Rgb(width, height), "rgb24", "");
         }
-        // ffmpeg does not rotate 4:2:2.
-        let converted = !PLANAR.contains(&pixels) || self.probe.rotated && pixels.ends_with("422p");
         match (converted, demand.color) {
             (true, _) if levels == Levels::Full => (planes(Chroma::C420, levels), "yuvj420p", ""),
             (true, _) => (planes(Chroma::C420, levels), "yuv420p", ""),

@@ -138,6 +138,14 @@ fn samples_of_16_bits_are_scaled_and_rounded() {
 }
 
 #[test]
+fn samples_of_any_range_are_refused() {
+    let float = ImageBuffer::from_pixel(9, 7, Rgb([0.5, 90.0, 255.0f32]));
+    let bytes = encoded(&DynamicImage::ImageRgb32F(float), ImageFormat::Tiff);
+    let error = reason(decode_bytes(&bytes, "float.tif", Channels::Color));
+    assert!(error.contains("floating-point"), "{error}");
+}
+
+#[test]
 fn gray_is_the_luma_of_the_colours_and_alpha_is_dropped() {
     let rgba = DynamicImage::ImageRgba8(ImageBuffer::from_pixel(2, 1, Rgba([200, 100, 50, 0])));
     for format in [ImageFormat::Png, ImageFormat::Tiff, ImageFormat::WebP, ImageFormat::Bmp] {

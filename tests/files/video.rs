@@ -103,6 +103,18 @@ fn luma_does_not_depend_on_the_reader_or_on_colours() {
 }
 
 #[test]
+fn luma_that_is_tagged_as_full_is_not_stretched() {
+    let Some(folder) = images() else { return };
+    let expected = pixels(folder.path().join("png"), Channels::Luma);
+    for form in ["yuv420p", "yuv444p"] {
+        let full =
+            format!("-r 25 -i png/%04d.png -vf scale=out_range=pc,format={form} -color_range pc -c:v ffv1 full.mkv");
+        make(folder.path(), &full);
+        assert!(pixels(folder.path().join("full.mkv"), Channels::Luma) == expected, "{form}");
+    }
+}
+
+#[test]
 fn every_frame_has_its_time() {
     let Some(folder) = images() else { return };
     // Frame n is shown at n^2 / 50 seconds.
