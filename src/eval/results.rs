@@ -114,15 +114,23 @@ impl ResultFiles {
             return Err(wrong(format!("{path} ends with image {last}, but {name} begins with image {}", skipped + 1)));
         }
         boxes.drain(..skipped);
-        let rows = boxes.len();
-        if rows < sequence.truth.len() && !self.allow_short {
-            let (path, frames) = (path.display(), sequence.truth.len());
+        let (rows, frames) = (boxes.len(), sequence.truth.len());
+        // The first row of a tracker is the box that it was given; rows of MOT say their frames.
+        let is_first = agreement(&boxes, 0, sequence) > 0.95 || is_moved_by_one(boxes[0], sequence);
+        let is_twice = rows == frames + 1 && boxes[0] == boxes[1];
+        if annotations.target().is_none() && rows != frames && (!is_first || is_twice) {
+            let path = path.display();
             return Err(wrong(format!(
-                "{path} has {rows} rows for {frames} frames: --allow-short scores it all the same"
+                "{path} has {rows} rows for {frames} frames, and its first row is not for certain that of the first frame"
+            )));
+        }
+        if rows < frames && !self.allow_short {
+            let path = path.display();
+            return Err(wrong(format!(
+                "{path} has {rows} rows for {frames} frames: --allow-short takes the last ones for missing"
             )));
         }
         boxes.resize(sequence.truth.len(), NO_BOX);
-        let frames = boxes.len();
         let from = if skipped == 0 { String::new() } else { format!(" from image {} on", skipped + 1) };
         let lengths = |what: &str| Some(format!("{rows} rows{from} for {frames} frames: {what}"));
         let warning = match (rows.cmp(&frames), toolkit) {
@@ -271,11 +279,17 @@ pub(crate) mod tests {
         };
         let row = "1,2,10,12\n";
         assert_eq!(warning(&row.repeat(2), Toolkit::Otb), None);
-        assert!(warning(&row.repeat(3), Toolkit::Otb).unwrap().contains("3 rows for 2 frames: the last rows are"));
+        let more = format!("{row}2,2,10,12\n3,2,10,12\n");
+        assert!(warning(&more, Toolkit::Otb).unwrap().contains("3 rows for 2 frames: the last rows are"));
         assert!(warning(row, Toolkit::Otb).unwrap().contains("the last box is repeated"));
         assert!(warning(row, Toolkit::Got10k).unwrap().contains("frames without a box are misses"));
         let error = read(&[("Toy.txt", row)], &toy).unwrap_err().to_string();
         assert!(error.contains("1 rows for 2 frames") && error.contains("--allow-short"), "{error}");
+        // The first box written twice, and none for the first frame.
+        for text in [format!("{row}{row}2,2,10,12\n"), "4,2,10,12\n".into()] {
+            let error = read(&[("Toy.txt", &text)], &toy).unwrap_err().to_string();
+            assert!(error.contains("its first row is not for certain"), "{error}");
+        }
     }
 
     #[test]

@@ -283,6 +283,8 @@ impl Aligned {
     ///   part, and each row has an image of its number. The sequence then starts and ends where the benchmark says: David
     ///   with 770 images and 471 rows starts at image 300.
     /// - a folder with gaps. There are more rows than images, and the number of each image is that of a row.
+    ///
+    /// Rows for at most half of the images may be those of every second or tenth one, and are not used.
     fn new(name: &str, truth: &TruthFile, images: &[PathBuf], warnings: &mut Vec<String>) -> Self {
         let (file, rows) = (&truth.rows, truth.rows.rows());
         let mut aligned = Self { rows: vec![None; images.len()], ..Self::default() };
@@ -308,6 +310,12 @@ impl Aligned {
                 "{path}: {count} rows for {} images: each image has the row of its number",
                 images.len()
             ));
+            return aligned;
+        }
+        if file.target().is_none() && 2 * rows.len() <= images.len() && rows.len() > 1 {
+            let (rows, images) = (rows.len(), images.len());
+            let what = "it is not used: write a row for each, NaN for no label";
+            warnings.push(format!("{path}: {rows} rows for {images} images: {what}"));
             return aligned;
         }
         for (image, row) in aligned.rows.iter_mut().zip(rows) {
