@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use super::labels::{By, Clip, Label, Picture, Wrong, number, numbered, text};
+use super::clip::{By, Clip, Label, Picture, Wrong, check_sizes, numbered};
+use super::labels::{number, text};
 use super::output::{Destination, Output};
 use super::record::{BOX_DIGITS, CONFIDENCE_DIGITS, rounded};
 use super::tracks::upright;
@@ -83,16 +84,25 @@ pub(super) fn read(document: &Value, detector: bool) -> Wrong<Vec<Clip>> {
     let list = |name: &str| document[name].as_array().ok_or_else(|| format!("COCO without `{name}`"));
     let marked = document["info"]["description"].as_str().is_some_and(|text| text.starts_with("kcf-track"));
     let empty = Clip { by: By::Picture, marked, ..Clip::default() };
-    let (mut clips, mut places) = (Vec::<Clip>::new(), BTreeMap::<Option<u64>, usize>::new());
-    for video in document["videos"].as_array().into_iter().flatten() {
+    let (mut clips, mut places) = (Vec::<Clip>::new(), BTreeMap::<Option<String>, usize>::new());
+    // A number, or the same as a text, or a name.
+    let key = |id: &Value| {
+        Some(number::<u64>(id).map_or_else(|| id.to_string(), |id| id.to_string())).filter(|_| !id.is_null())
+    };
+    let videos = document["videos"].as_array().map_or(&[][..], Vec::as_slice);
+    for video in videos {
         let names = video["name"].as_str().or(video["file_name"].as_str()).map(String::from);
-        places.insert(number(&video["id"]), clips.len());
+        places.insert(key(&video["id"]), clips.len());
         clips.push(Clip { names: names.into_iter().collect(), ..empty.clone() });
     }
     let mut images = BTreeMap::<u64, (usize, usize)>::new();
     for image in list("images")? {
-        let place = *places.entry(number(&image["video_id"])).or_insert(clips.len());
+        let video = key(&image["video_id"]);
+        let place = *places.entry(video).or_insert(clips.len());
         if place == clips.len() {
+            if !videos.is_empty() && !image["video_id"].is_null() {
+                return Err(format!("image {}: it has no video {}", image["id"], image["video_id"]));
+            }
             clips.push(empty.clone());
         }
         let clip = &mut clips[place];
@@ -120,7 +130,21 @@ pub(super) fn read(document: &Value, detector: bool) -> Wrong<Vec<Clip>> {
         clips[clip].boxes.push(label);
     }
     clips.retain(|clip| !clip.pictures.is_empty());
+    for clip in &clips {
+        check_sizes(clip.boxes.iter().filter_map(|label| label.bbox), clip.size)?;
+    }
     if clips.is_empty() { Err("there is no image in it".into()) } else { Ok(clips) }
+}
+
+/// The score of a detection; 1 in a document of labels.
+fn score(annotation: &Value) -> Wrong<f64> {
+    match (&annotation["score"], ["confidence", "conf"].iter().find(|name| !annotation[name].is_null())) {
+        (Value::Null, None) => Ok(1.0),
+        (Value::Null, Some(name)) => Err(format!("annotation {}: `{name}` must be `score`", annotation["id"])),
+        (score, _) => {
+            score.as_f64().ok_or_else(|| format!("annotation {}: the score {score} is no number", annotation["id"]))
+        }
+    }
 }
 
 /// An annotation, and the clip of its image. `images` are clips and pictures by the ids of images.
@@ -144,6 +168,7 @@ fn label(
         |written: [f64; 4]| written.iter().zip(<[f64; 4]>::from(bbox)).all(|(a, b)| (a - b).abs() <= WRITTEN_PIXELS);
     let category = &annotation["category_id"];
     let known = number(category).and_then(|class: u64| classes.get(&class).cloned());
+    let score = if detector { score(annotation)? } else { 1.0 };
     let label = Label {
         id,
         frame,
@@ -151,7 +176,7 @@ fn label(
         bbox: Some(extra["rotation"].as_f64().map_or(bbox, |turn| upright(bbox, turn))),
         given: written.is_some_and(|written| !is_same(written)) || extra["given"].as_bool().unwrap_or(false),
         occluded: extra["occluded"] == true,
-        score: annotation["score"].as_f64().unwrap_or(1.0),
+        score,
         class: known.or_else(|| Some(category.to_string().into()).filter(|_| detector && !category.is_null())),
         name: text(&extra["name"]),
         ..Label::default()
@@ -166,15 +191,18 @@ pub(super) fn detections(mut document: Value, info: Option<&Info>) -> Wrong<Vec<
     }
     if !document["images"].is_array() {
         let files = info.map_or(&[][..], |info| &info.images);
+        let (width, height) = info.and_then(Info::frame_size).unzip();
         let name = |file: &PathBuf| Some(file.file_name()?.to_string_lossy().into_owned());
         let names = || files.iter().filter_map(name);
         let numbers: BTreeMap<usize, String> = names().filter_map(|name| Some((numbered(&name)?.1, name))).collect();
+        // Ids that may be the numbers in names or count from 0.
+        let count_on = [0, 1].iter().any(|first| numbers.keys().copied().eq(*first..first + files.len()));
         let (mut images, mut places) = (Vec::new(), BTreeMap::new());
         for (entry, place) in document["annotations"].as_array_mut().into_iter().flatten().zip(1..) {
             let id = entry.get_mut("image_id").map_or(Value::Null, Value::take);
             let wrong = || format!("entry {place}: image_id {id} is no frame of the source");
             let name = match (number::<usize>(&id), id.as_str()) {
-                (Some(_), _) if files.is_empty() => None,
+                (Some(_), _) if files.is_empty() || count_on => None,
                 (Some(number), _) => Some(&**numbers.get(&number).ok_or_else(wrong)?),
                 (None, name) => Some(name.ok_or_else(wrong)?),
             };
@@ -182,7 +210,10 @@ pub(super) fn detections(mut document: Value, info: Option<&Info>) -> Wrong<Vec<
                 entry["id"] = place.into();
             }
             entry["image_id"] = (*places.entry(id.to_string()).or_insert_with(|| {
-                images.push(json!({ "id": images.len(), "frame_id": id, "file_name": name }));
+                let image = images.len();
+                images.push(json!({
+                    "id": image, "frame_id": id, "file_name": name, "width": width, "height": height
+                }));
                 images.len() - 1
             }))
             .into();

@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::labels::{Clip, Label, NO_IDS, Wrong, ids};
+use super::clip::{Clip, Label, Wrong};
+use super::labels::{NO_IDS, ids};
 use super::output::{Destination, Output};
 use super::record::{BOX_DIGITS, rounded};
 use super::tracks::{self, Shape, Track, Tracks, keyframes, upright};
@@ -272,6 +273,7 @@ fn clip(task: Node<'_, '_>, by_cvat: bool) -> Clip {
         names: ["source", "name"].iter().filter_map(|name| Some(child(task, name)?.to_owned())).collect(),
         size: original.and_then(size),
         frames: number(task, "size").filter(|_| is_whole),
+        by_text: by_cvat && child(task, "mode") == Some("annotation"),
         last: number(task, "stop_frame").filter(|_| !is_whole).map(|stop| stop.saturating_add(1)),
         ..Clip::default()
     }
@@ -282,9 +284,15 @@ fn boxes(track: &Node<'_, '_>, id: u32) -> Wrong<Vec<Label>> {
     let class: Option<Rc<str>> = track.attribute("label").map(Rc::from);
     let mut boxes = Vec::new();
     for shape in track.children().filter(|node| node.has_tag_name("box")) {
-        if shape.attribute("keyframe") == Some("0") {
+        let is = |name: &str| match shape.attribute(name) {
+            None | Some("0") => Ok(false),
+            Some("1") => Ok(true),
+            Some(other) => Err(format!("track {id}: {name}=\"{other}\", which must be 0 or 1")),
+        };
+        if shape.has_attribute("keyframe") && !is("keyframe")? {
             continue;
         }
+        let (outside, occluded) = (is("outside")?, is("occluded")?);
         let number = |name: &str| {
             let number = shape.attribute(name).and_then(|text| text.parse::<f64>().ok());
             number.ok_or_else(|| format!("track {id}: a box without {name}"))
@@ -295,12 +303,11 @@ fn boxes(track: &Node<'_, '_>, id: u32) -> Wrong<Vec<Label>> {
         let bbox = BBox::new(left, top, number("xbr")? - left, number("ybr")? - top);
         let turn = shape.attribute("rotation").map_or(Ok(0.0), |_| number("rotation"))?;
         let bbox = upright(bbox, turn);
-        let is = |name| shape.attribute(name) == Some("1");
         let mut label = Label {
             id,
             frame: frame.saturating_add(1),
-            bbox: (!is("outside")).then_some(bbox),
-            occluded: is("occluded") && !is("outside"),
+            bbox: (!outside).then_some(bbox),
+            occluded: occluded && !outside,
             class: class.clone(),
             ..Label::default()
         };

@@ -8,8 +8,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::labels::{Clip, Label, LabelOptions, Labels, Purpose, Wrong};
-use super::table::{self, FROM_0};
+use super::clip::{Clip, Label, LabelOptions, Purpose, Wrong, check_sizes, placed};
+use super::labels::json;
+use super::list::{self, FROM_0};
 use super::{coco, yolo};
 use crate::media::Info;
 use crate::run::Detection;
@@ -42,7 +43,13 @@ pub fn read_detections(path: &Path, info: &Info, options: &LabelOptions) -> Wron
         true => in_time(vec![yolo::detections(path)?], &mut purpose),
         false => parse(text_of(path)?.trim_start_matches('\u{feff}').trim(), &mut purpose),
     };
-    Ok((found?, purpose.notes))
+    let found = found?;
+    for (frame, boxes) in found.values().flatten() {
+        if let Some(Detection { score, .. }) = boxes.iter().find(|found| !(0.0..=1.0).contains(&found.score)) {
+            return Err(format!("a score of frame {frame} is {score}: write scores from 0 to 1"));
+        }
+    }
+    Ok((found, purpose.notes))
 }
 
 /// The detections of the source's clip, each in its own frame.
@@ -52,7 +59,7 @@ fn in_time(mut clips: Vec<Clip>, purpose: &mut Purpose<'_>) -> Wrong<Detections>
         clip.boxes.extend((0..clip.pictures.len()).map(|frame| Label { frame, ..Label::default() }));
     }
     let mut found = Detections::new();
-    for Label { frame, bbox, score, class, .. } in Labels::placed(clips, None, purpose)?.1 {
+    for Label { frame, bbox, score, class, .. } in placed(clips, None, purpose)?.1 {
         let of_frame = found.entry(frame).or_insert_with(|| vec![(frame, Vec::new())]);
         let class = class.map(|class| class.to_string());
         of_frame[0].1.extend(bbox.map(|bbox| Detection { bbox, score, class }));
@@ -71,12 +78,12 @@ fn text_of(path: &Path) -> Wrong<String> {
 
 fn parse(text: &str, purpose: &mut Purpose<'_>) -> Wrong<Detections> {
     let clips = match text.chars().next() {
-        Some('[') => coco::detections(serde_json::from_str(text).map_err(|error| error.to_string())?, purpose.info)?,
-        Some('{') => match serde_json::from_str::<Value>(text) {
-            Ok(document) if document["annotations"].is_array() => coco::detections(document, purpose.info)?,
-            _ => return json_lines(text, purpose),
+        Some('{') if !text.contains("\"annotations\"") => return json_lines(text, purpose),
+        Some('{' | '[') => match &mut json(text)?[..] {
+            [document] => coco::detections(document.take(), purpose.info)?,
+            documents => return Err(format!("it has {} documents: a file has one", documents.len())),
         },
-        Some(_) => vec![table::detections(text, purpose.frames(), purpose.options)?],
+        Some(_) => vec![list::detections(text, purpose.info, purpose.options)?],
         None => return Err("it is empty".into()),
     };
     in_time(clips, purpose)
@@ -113,6 +120,8 @@ fn json_lines(text: &str, purpose: &Purpose<'_>) -> Wrong<Detections> {
             None => come.push((frame, boxes)),
         }
     }
+    let boxes = found.values().flatten().flat_map(|(_, boxes)| boxes).map(|found| found.bbox);
+    check_sizes(boxes, purpose.info.and_then(Info::frame_size))?;
     Ok(found)
 }
 
@@ -139,7 +148,7 @@ mod tests {
     #[test]
     fn each_format_gives_the_same_box() {
         let video = Info::default();
-        let mot = read("2,-1,11,21,30,40,0.5,-1,-1,-1\n3,-1,11,21,30,40,-1\n", &video).unwrap();
+        let mot = read("2,-1,11,21,30,40,0.5\n3,-1,11,21,30,40,-1\n", &video).unwrap();
         assert_eq!((first(&mot, 2), first(&mot, 3)), ((10.0, 30.0, 0.5, None), (10.0, 30.0, 1.0, None)));
         let lines = "{\"frame\":2,\"boxes\":[{\"bbox\":[10,20,30,40],\"score\":0.5,\"class\":\"car\"}]}\n\
                      {\"do\":\"detect\",\"frame\":4,\"box\":[10,20,30,40]}\n{\"frame\":5,\"comes\":9,\"boxes\":[]}";
@@ -148,7 +157,7 @@ mod tests {
         assert_eq!(lines[&9], [(5, vec![])], "they come late");
         let results = r#"[{"image_id":7,"category_id":1,"bbox":[10,20,30,40],"score":0.5}]"#;
         assert_eq!(first(&read(results, &images()).unwrap(), 3), (10.0, 30.0, 0.5, Some("1")));
-        let video = Info { expected_length: Some(7), ..video };
+        let video = Info { announced_length: Some(7), ..video };
         assert_eq!(first(&read(results, &video).unwrap(), 7), (10.0, 30.0, 0.5, Some("1")));
         let whole = r#"{"images":[{"id":90,"file_name":"a/0004.jpg"},{"id":91,"file_name":"0007.jpg"}],
             "categories":[{"id":1,"name":"car"}],
@@ -175,6 +184,9 @@ mod tests {
             ("{\"frame\":1,\"boxes\":[{\"bbox\":[1,2,3]}]}", "line 1"),
             (r#"[{"image_id":9,"bbox":[1,2,3,4]}]"#, "entry 1: image_id 9 is no frame"),
             (r#"[{"image_id":3,"bbox":[1,2,3]}]"#, "annotation 1"),
+            (r#"[{"image_id":3,"bbox":[101,52,141,98]}]"#, "as corners"),
+            (r#"{"frame":1,"boxes":[{"bbox":[10,52,40,80]},{"bbox":[130,52,150,80]}]}"#, "as corners"),
+            ("1,-1,10,52,40,80,0.5\n2,-1,130,52,150,80,0.5", "as corners"),
         ] {
             let error = read(text, &images()).expect_err(text);
             assert!(error.contains(reason), "{text}: {error}");

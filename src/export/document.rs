@@ -6,7 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::labels::{Label, LabelOptions, Labels, Wrong, check_box, check_count, gather, json};
+use super::clip::{Label, LabelOptions, Wrong};
+use super::labels::{Labels, check_box, check_count, gather, json};
 use super::output::Output;
 use super::overlay::{Style, drawn};
 use super::record::{FrameRecord, Row, Run, SCHEMA, SourceRecord, TargetRecord};

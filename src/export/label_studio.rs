@@ -1,8 +1,11 @@
 //! Label Studio annotations.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
-use super::labels::{By, Clip, Label, Wrong, ids, number, text};
+use super::clip::{By, Clip, Label, Wrong};
+use super::labels::{ids, number, text};
 use super::output::{Destination, Output, is_video};
 use super::record::rounded;
 use super::tracks::{Shape, Track, Tracks, corners, keyframes};
@@ -222,11 +225,15 @@ impl Clip {
         let known: Vec<_> = regions.iter().map(|(region, _)| said(region)).collect();
         let mut times = Vec::new();
         let frames = |value: &Value| number::<usize>(&value["framesCount"]);
+        let videos: BTreeSet<&str> = regions.iter().filter_map(|(region, _)| region["to_name"].as_str()).collect();
+        if videos.len() > 1 {
+            let names: Vec<&str> = videos.into_iter().collect();
+            self.wrong = Some(format!("the regions of its task are of several videos, {}", names.join(", ")));
+        }
         for ((region, value), id) in regions.iter().zip(ids(&known)) {
             let (class, name) = (text(&value["labels"][0]), text(&region["meta"]["text"][0]));
             let shapes = value["sequence"].as_array().map_or(&[][..], Vec::as_slice);
-            let known: std::collections::BTreeSet<Option<usize>> =
-                shapes.iter().map(|shape| number(&shape["frame"])).collect();
+            let known: BTreeSet<Option<usize>> = shapes.iter().map(|shape| number(&shape["frame"])).collect();
             for shape in shapes {
                 let sides = ["x", "y", "width", "height"].map(|name| shape[name].as_f64());
                 let ([Some(x), Some(y), Some(w), Some(h)], Some(frame)) = (sides, number(&shape["frame"])) else {
@@ -246,7 +253,8 @@ impl Clip {
                 let gone = (shape["enabled"] == false).then(|| Label { frame: next, bbox: None, ..label.clone() });
                 self.boxes.push(label);
                 // A person may have set the next frame, too.
-                self.boxes.extend(gone.filter(|_| !known.contains(&Some(next)) && Some(next) <= frames(value)));
+                let is_there = frames(value).is_none_or(|last| next <= last);
+                self.boxes.extend(gone.filter(|_| is_there && !known.contains(&Some(next))));
                 times.extend(shape["time"].as_f64().map(|time| (frame, time)));
             }
         }

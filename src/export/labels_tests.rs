@@ -6,45 +6,6 @@ use super::*;
 use crate::export::{Form, Layout, Run, Summary, tests::run, write_all};
 
 #[test]
-fn names_of_a_clip() {
-    for own in
-        ["clip", "clip.mp4", "CLIP.MKV", "/data/upload/3/0a1b2c3d-clip.mp4", r"C:\videos\clip.mp4", "?d=x/clip.mp4"]
-    {
-        assert!(is_same_name(own, "clip") && is_same_name(own, "clip.avi"), "{own}");
-    }
-    for other in ["", "clips", "my-clip.mp4", "0a1b2c3-clip.mp4", "clip/other.mp4"] {
-        assert!(!is_same_name(other, "clip"), "{other}");
-    }
-    assert!(is_same_name("a.v2.mp4", "a.v2") && is_same_name("a.v2", "a.v2.mp4"));
-    assert!(is_same_name("cam.one.mp4", "cam.one") && !is_same_name("cam.mp4", "cam.one"));
-    assert!(!is_same_name("run.dusk", "run.day") && is_same_name("run.day", "run.day"));
-}
-
-#[test]
-fn the_first_number_of_frames() {
-    for (numbers, frames, base) in [
-        (&[0, 7][..], Some(20), Some(0)),
-        (&[0, 7], None, Some(0)),
-        (&[3, 20], Some(20), Some(1)),
-        (&[3, 19], Some(20), None),
-        (&[1, 19], Some(20), None),
-        (&[1, 20], None, None),
-        (&[1, 30], Some(20), None),
-    ] {
-        assert_eq!(base_of(numbers.iter(), frames).ok(), base, "{numbers:?} of {frames:?}");
-    }
-}
-
-#[test]
-fn the_nearest_of_two_boxes_in_a_frame_counts() {
-    let label = |frame| Label { id: 1, frame, turn: frame as f64, ..Label::default() };
-    let mut boxes: Vec<Label> = [1, 2, 3, 4, 7].map(label).into();
-    by_time(&mut boxes, 0.5);
-    let placed: Vec<_> = boxes.iter().map(|label| (label.frame, label.turn)).collect();
-    assert_eq!(placed, [(1, 1.0), (2, 3.0), (3, 4.0), (4, 7.0)]);
-}
-
-#[test]
 fn ids_that_are_not_distinct_are_none() {
     assert_eq!(ids(&[Some(3), None, Some(1)]), [3, 2, 1]);
     assert_eq!(ids(&[Some(3), None, Some(3)]), [1, 2, 3]);
@@ -146,11 +107,32 @@ fn a_header_says_the_columns_or_is_refused() {
         ("frame,id,x1,y1,x2,y2", "12,14,40,34", &corners, None),
         ("# frame,id,x1,y1,x2,y2", "12,14,40,34", &size, None),
     ] {
-        let first = first(read(&format!("{header}\n1,1,{numbers}\n"), false, options));
+        let row = if header.contains(';') { "1;1;" } else { "1,1," };
+        let first = first(read(&format!("{header}\n{row}{numbers}\n"), false, options));
         assert_eq!(first, expected, "{header}");
     }
     assert_eq!(first(read("1,1,12,14,40,34,-1,-1,-1,-1\n", false, &corners)), None, "corners are none of MOT");
     assert_eq!(first(read("1,1,2,12,14,28,20\n2,1,2,12,14,28,20\n3,1,2,12,14,28,20\n", false, &size)), None);
+}
+
+#[test]
+fn sizes_that_seem_to_be_corners_are_refused_without_a_header() {
+    let corners = LabelOptions { corners: true, ..LabelOptions::default() };
+    for (text, is_read) in [
+        ("1,1,40,10,52,30\n1,5,3,10,16,30", false),
+        ("1,1,5,30,16,40\n1,5,3,10,16,30", false),
+        ("1,1,5,30,16,40,car\n", false),
+        ("1,1,40,10,52,30,0.5,-1,-1,-1\n", false),
+        ("id,frame,x,y,w,h\n1,1,40,10,52,30", true),
+        // One box that is none as corners; targets at the border.
+        ("1,1,40,10,52,30\n1,5,20,10,16,30", true),
+        ("1,1,6,3,20,20\n1,5,3,10,16,30", true),
+        ("1,1,33,3,34,20\n", true),
+        ("1,1,40,10,52,30,1,-1,-1,-1\n", true),
+    ] {
+        assert_eq!(read(text, true, &LabelOptions::default()).is_ok(), is_read, "{text}");
+    }
+    assert!(read("1,1,40,10,52,30\n1,5,3,10,16,30", true, &corners).is_ok());
 }
 
 /// CVAT counts the frames of a task on from those of the tasks of its subset before.

@@ -15,6 +15,7 @@
 //!
 //! A new format is a file here that implements [`Exporter`], its lines below, and its flag in `cli/outputs.rs`.
 
+mod clip;
 mod coco;
 mod cvat;
 mod detections;
@@ -25,6 +26,7 @@ mod explain;
 mod journal;
 mod label_studio;
 mod labels;
+mod list;
 mod output;
 mod overlay;
 mod overlay_video;
@@ -42,6 +44,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 
+pub use self::clip::LabelOptions;
 pub use self::coco::Coco;
 pub use self::cvat::Cvat;
 pub use self::detections::{Detections, read_detections};
@@ -51,7 +54,7 @@ pub use self::effects::{CropOptions, CropShape, Hidden, Veil};
 pub use self::explain::Replay;
 pub use self::journal::{Exports, Journal, LISTED_TARGETS, LostSpan, StateCounts, Summary, Tally};
 pub use self::label_studio::LabelStudio;
-pub use self::labels::{LabelOptions, Labels};
+pub use self::labels::Labels;
 pub use self::output::{Destination, check_distinct, is_video, write_whole};
 pub use self::overlay::{OverlayOptions, Overlays, Style};
 pub use self::record::{FrameRecord, Given, Run, SourceRecord, TargetRecord};

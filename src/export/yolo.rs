@@ -8,7 +8,8 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use super::labels::{By, Clip, Label, NO_IDS, Picture, Wrong};
+use super::clip::{By, Clip, Label, Picture, Wrong};
+use super::labels::NO_IDS;
 use super::output::{Destination, Folder};
 use super::record::{Run, rounded};
 use super::{Exporter, FrameRecord, FrameResult, Summary};
@@ -139,7 +140,11 @@ impl Line {
         if more.len() > 2 || !numbers[..4].iter().all(is_share) {
             return Err(format!("{}: x, y, w and h are shares of the frame's size, from 0 to 1", wrong()));
         }
-        Ok(Some(Self { class, sides, more: more.to_vec() }))
+        let line = Self { class, sides, more: more.to_vec() };
+        if more.len() < 2 && !line.is_inside(MAX_BEYOND) {
+            return Err(format!("{}: the box reaches beyond the picture", wrong()));
+        }
+        Ok(Some(line))
     }
 
     fn is(&self, other: &Self) -> bool {
@@ -151,10 +156,10 @@ impl Line {
         (self.sides[0] - other.sides[0]).hypot(self.sides[1] - other.sides[1])
     }
 
-    /// Whether the box is inside of the picture.
-    fn is_inside(&self) -> bool {
+    /// Whether the box is inside of the picture, or beyond it by at most this share.
+    fn is_inside(&self, beyond: f64) -> bool {
         let [x, y, w, h] = self.sides;
-        [x - w / 2.0, x + w / 2.0, y - h / 2.0, y + h / 2.0].iter().all(is_share)
+        [x - w / 2.0, x + w / 2.0, y - h / 2.0, y + h / 2.0].iter().all(|side| (-beyond..=1.0 + beyond).contains(side))
     }
 
     fn bbox(&self) -> BBox {
@@ -185,6 +190,9 @@ fn tracks(folder: &Path) -> Wrong<BTreeMap<String, Vec<Written>>> {
     }
     Ok(tracks)
 }
+
+/// Share of the picture's side by which a rounded box may reach beyond it.
+const MAX_BEYOND: f64 = 0.02;
 
 /// Levels of folders that are searched for labels.
 const LEVELS: usize = 6;
@@ -223,14 +231,16 @@ fn labels_of(folder: &Path) -> Wrong<(PathBuf, Vec<PathBuf>, usize)> {
     }
 }
 
-/// Whether the last number of lines is an id. A file of nothing but 1 says no more than none.
+/// Whether the last number of lines is an id. In each line the number 1 says no more than none; in some, it is no
+/// confidence.
 fn have_ids<'a>(lines: impl Iterator<Item = &'a Line> + Clone) -> bool {
-    let most = lines.clone().map(|line| line.more.len()).max().unwrap_or(0);
+    let counts = || lines.clone().map(|line| line.more.len());
+    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
     let mut last = lines.filter(|line| line.more.len() == most).filter_map(|line| line.more.last()).peekable();
     let is_any = last.peek().is_some();
     let (whole, ones) =
         last.fold((true, true), |(whole, ones), id| (whole && id.fract() == 0.0 && *id >= 0.0, ones && *id == 1.0));
-    is_any && whole && (most == 2 || !ones)
+    is_any && whole && (most == 2 || !ones || least < most)
 }
 
 /// The files with their lines.
@@ -263,7 +273,7 @@ fn read_files(folder: &Path) -> Wrong<Files> {
     // A triangle has as many numbers as a box with a confidence and an id, and its last one is a share.
     let mut long = all.iter().flat_map(|(_, lines)| lines).filter(|line| line.more.len() == 2);
     let has_id = long.clone().any(|line| line.more[1] > 1.0);
-    if polygons > 0 || !has_id && long.any(|line| !line.is_inside()) {
+    if polygons > 0 || !has_id && long.any(|line| !line.is_inside(0.0)) {
         for (_, lines) in &mut all {
             let count = lines.len();
             lines.retain(|line| line.more.len() < 2);

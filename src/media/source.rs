@@ -72,6 +72,8 @@ pub struct Info {
     pub length: Option<usize>,
     /// About the number of frames of a video, for progress only.
     pub expected_length: Option<usize>,
+    /// The number of frames that a video file announces.
+    pub announced_length: Option<usize>,
     /// Frames per second, on average.
     pub rate: Option<f64>,
     /// All frames come exactly at the rate.

@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use kcf_track::BBox;
-use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::{Value, json};
 
@@ -64,9 +63,9 @@ fn a_file_of_detections_begins_targets_that_are_followed_between_them() {
     let response = "--detections @late.jsonl -p fast --set detections.delay=4 --response @maps";
     place.run(response).assert().code(2).stderr(contains("detections.delay"));
     // What is no detection is left out, and what is no file is an error.
-    fs::write(place.path("det.txt"), "3,-1,20,20,24,32,7.5\n4,-1,nan,20,24,32,1\n").unwrap();
+    fs::write(place.path("det.txt"), "3,-1,20,20,24,32,0.5\n4,-1,nan,20,24,32,1\n").unwrap();
     let bad = place.run("--detections @det.txt --mot @c.txt").assert().success();
-    bad.stderr(contains("the score 7.5 must be 0 to 1").and(contains("frame 4: detection 1")));
+    bad.stderr(contains("frame 4: detection 1"));
     place.run("--detections @nowhere").assert().code(2).stderr(contains("nowhere"));
     fs::write(place.path("det.txt"), "1,2,3\n").unwrap();
     place.run("--detections @det.txt").assert().code(2).stderr(contains("line 1"));
@@ -166,7 +165,18 @@ fn clip_base_size_and_frames_are_those_of_labels_or_refused() {
         (1..=FRAMES).map(result).collect()
     };
     files.check("results", results(1, &files), None);
-    files.check("results from 0", results(0, &files), Some("entry 1: image_id 0"));
+    files.check("results from 0", results(0, &files), None);
+    files.check("results of some frames", json!(results(1, &files).as_array().unwrap()[..9]), Some("--labels-base"));
+    files.check(
+        "a score of another name",
+        json!([{ "image_id": 1, "bbox": OTHER, "confidence": 0.1 }]),
+        Some("`score`"),
+    );
+    files.check("a score in quotes", json!([{ "image_id": 1, "bbox": OTHER, "score": "0.1" }]), Some("is no number"));
+    let percent = files.lines(1, |at, bbox| format!("{at},-1,{bbox},90,-1,-1,-1"));
+    files.check("scores in percent", percent, Some("a score of frame 1 is 90"));
+    let empty = files.lines(1, |at, bbox| format!("{at},,{bbox},0.9"));
+    files.check("empty cells", empty, Some("cell 2 is empty"));
 
     files.check("MOT", files.lines(1, |at, bbox| format!("{at},-1,{bbox},0.9")), None);
     files.check("tabs", files.lines(1, |at, bbox| format!("{at},-1,{bbox},0.9").replace(',', "\t")), None);
@@ -177,7 +187,8 @@ fn clip_base_size_and_frames_are_those_of_labels_or_refused() {
     for score in ["", ",0.9"] {
         let own = files.lines(1, |at, bbox| format!("1,{at},{bbox}{score}"));
         files.check("the id first", &own, Some("frame,id,x,y,w,h,score"));
-        files.check("a header of it", "id,frame,x,y,w,h\n".to_owned() + &own, Some("frame,id,x,y,w,h,score"));
+        let reason = if score.is_empty() { "frame,id,x,y,w,h,score" } else { "7 cells, and the header 6" };
+        files.check("a header of it", "id,frame,x,y,w,h\n".to_owned() + &own, Some(reason));
     }
     files.check("lines from 0", files.lines(0, |at, bbox| format!("{at},-1,{bbox}")), Some("--labels-base 0"));
     files.run("lines from 0, said", "@found --labels-base 0", None);

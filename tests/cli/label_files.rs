@@ -119,6 +119,20 @@ impl Table {
         }
     }
 
+    /// Checks that the only target of a file has this number of ends.
+    fn check_ends(&mut self, what: &str, file: &str, ends: usize) {
+        if self.has_video {
+            let line = format!("@clip.mp4 --init-file @{file} --preset paper --json @again.json -q --force");
+            let status = run(self.place.words(&line)).output().unwrap().status;
+            let document = self.place.json("again.json");
+            let given = document["targets"][0]["given"].as_array().unwrap();
+            let found = given.iter().filter(|given| given["bbox"].is_null()).count();
+            if !status.success() || found != ends {
+                self.wrong.push(format!("{what}: {found} ends of {ends}"));
+            }
+        }
+    }
+
     fn end(self, least: usize) {
         assert!(self.wrong.is_empty(), "{} of {}:\n{}", self.wrong.len(), self.count, self.wrong.join("\n"));
         assert!(self.count >= least || !self.has_video, "{} inputs", self.count);
@@ -163,7 +177,7 @@ fn mot(id: i64, frames: impl IntoIterator<Item = usize>, tail: impl Fn(usize) ->
 
 #[test]
 fn lists_of_trackers_and_people() {
-    use Right::{Boxes, Refused};
+    use Right::{Boxes, Refused, Said};
     let mut table = Table::new();
     let full = |score: &'static str| move |_: usize| format!(",{score},-1,-1,-1");
     let score = |frame: usize| if [4, 9].contains(&frame) { ",1.00,-1,-1,-1" } else { ",0.90,-1,-1,-1" }.to_string();
@@ -213,7 +227,12 @@ fn lists_of_trackers_and_people() {
     );
     let decimal = "1;1;33,0;41,0;24,0;32,0;0,90;-1;-1;-1\n2;1;35,0;41,0;24,0;32,0;0,80;-1;-1;-1\n";
     table.text("decimal commas", decimal, Boxes(cars(&[1, 2])));
-    table.text("decimal commas or ten columns", "1;1;33,0;41,0;24,0;32,0\n", Refused("decimal point"));
+    table.text(
+        "decimal commas in our line",
+        "1;1;32,0;40,0;24,0;32,0\n",
+        Boxes(vec![(1, vec![(1, [32.0, 40.0, 24.0, 32.0])])]),
+    );
+    table.text("a thousands point", "1;1;1.032,0;40,0;24,0;32,0\n", Refused("`1.032,0` is not a number"));
     let zero = mot(1, 0..=3, full("0.5"));
     table.text("frames from 0", &zero, Refused("--labels-base 0"));
     let moved: Vec<_> = (0..=3).map(|frame| (frame + 1, car(frame))).collect();
@@ -259,6 +278,40 @@ fn lists_of_trackers_and_people() {
     table.text("OTB", &"30,40,24,32\n".repeat(20), Refused("line 1"));
     table.text("our table", "index,file,x,y,w,h\n1,0001.png,1,2,3,4\n", Refused("the columns must be"));
     table.text("nothing", "", Refused("no target"));
+    let all = 1..=FRAMES;
+    table.text("MOT with classes in words", &mot(3, all.clone(), |_| ",car".into()), Refused("not for certain"));
+    table.text("scores and classes in words", &mot(3, all.clone(), |_| ",0.9,car".into()), Refused("not for certain"));
+    table.text("some frames from 0", &mot(3, [0, 5, 10], |_| String::new()), Refused("--labels-base 0"));
+    table.text("milliseconds", &mot(3, [40, 80, 120], |_| String::new()), Refused("not for certain"));
+    table.text("6 columns, neither end", &mot(3, 5..=12, |_| String::new()), Refused("give --labels-base"));
+    table.folder(
+        "6 columns, neither end, said",
+        "file.txt --labels-base 1",
+        Boxes(boxes(&[(3, &[5, 6, 7, 8, 9, 10, 11, 12], None)])),
+    );
+    table.text("eleven columns", &mot(1, all.clone(), |_| ",1,0,-1,-1,-1".into()), Refused("it has 11 cells"));
+    table.text("an empty id", &mot(1, [1, 2], full("0.9")).replace("2,1,", "2,,"), Refused("line 2: `2,,"));
+    let index: String =
+        mot(1, all.clone(), |_| String::new()).lines().zip(0..).map(|(line, at)| format!("{at},{line}\n")).collect();
+    table.text("an index of pandas", &index, Refused("not for certain"));
+    let id_last: String = all.clone().map(|at| format!("{at},{},7\n", joined(car(at / 4), ","))).collect();
+    table.text("the id behind the box", &id_last, Refused("frame,id,x,y,w,h of MOT"));
+    let corners: String =
+        all.clone().map(|at| format!("1 {at} {} 40 {} 72\n", car(at)[0], car(at)[0] + 24.0)).collect();
+    table.text("a header of numpy", &format!("# id frame x1 y1 x2 y2\n{corners}"), Boxes(cars(&all_frames())));
+    table.text("another header of numpy", &format!("# id frame cx cy w h\n{corners}"), Refused("the columns must be"));
+    table.text("centres", "id,frame,center_x,center_y,w,h\n1,1,42,56,24,32\n", Refused("the columns must be"));
+    table.text(
+        "more cells than names",
+        "id,frame,x,y,w,h\n1,1,32,40,24,32,car\n",
+        Refused("7 cells, and the header 6"),
+    );
+    table.text("lines that end in CR", &mot(1, 1..=4, full("0.5")).replace('\n', "\r"), Boxes(cars(&[1, 2, 3, 4])));
+    table.text("frames of ours from 0", &(line(1, 0, car(1)) + &line(1, 4, car(5))), Refused("--labels-base 0"));
+    table.folder("frames of ours from 0, said", "file.txt --labels-base 0", Boxes(cars(&[1, 5])));
+    let none = mot(1, 1..=3, full("0")) + &mot(1, [4], full("1"));
+    table.text("confidences that count and others", &none, Said(cars(&[4]), "3 boxes with the confidence 0"));
+    table.text("none that counts", &mot(1, 1..=3, full("0")), Refused("all its boxes have the confidence 0"));
     table.write("file.txt", b"PK\x03\x04\xff\xfe");
     table.folder("a zip file", "file.txt", Refused("unpack"));
     symlink("/dev/zero", table.place.path("zero.txt")).unwrap();
@@ -314,6 +367,10 @@ fn tracks_of_cvat() {
     let groups = track("group_id=\"7\"", &car_from(&[1])) + &track("group_id=\"60\"", &sign);
     table.text("a group each", &dumped(&own, &groups), Boxes(boxes(&[(7, &[1], None), (60, &[1], Some(SIGN))])));
 
+    let flag = track("", &(car_from(&[1]) + &shape(5, "outside=\"True\"", SIGN)));
+    table.text("a flag in words", &dumped(&own, &flag), Refused("must be 0 or 1"));
+    let pictures = task("clip.mp4", "<mode>annotation</mode>");
+    table.text("pictures in the order of text", &dumped(&pictures, &track("", &car_from(&[1]))), Boxes(cars(&[1])));
     let of = |name: &str, shapes: &str| track(&format!("task_id=\"{}\"", name.len()), shapes);
     let tasks = |a: &str, b: &str| format!("<project><id>9</id><tasks>{a}{b}</tasks></project>");
     let tracks = of("other.mp4", &sign) + &of("clip.mp4", &car_from(&[1, 4]));
@@ -480,6 +537,17 @@ fn tasks_of_label_studio() {
     marked["value"]["sequence"][0]["given"] = true.into();
     file(&mut table, json!([studio(name, &[annotation(&marked)])]));
     table.video("marks of others", "ls.json", Boxes(cars(&[1, 4])));
+    let mut rear = annotation(&plain);
+    let mut second = other.clone();
+    second["to_name"] = "rear".into();
+    rear["result"].as_array_mut().unwrap().push(second);
+    file(&mut table, json!([studio(name, &[rear])]));
+    table.video("regions of two videos", "ls.json", Refused("several videos, rear, video"));
+    let mut ended = plain.clone();
+    ended["value"]["sequence"][0]["enabled"] = false.into();
+    ended["value"].as_object_mut().unwrap().remove("framesCount");
+    file(&mut table, json!([studio(name, &[annotation(&ended)])]));
+    table.check_ends("an end without a number of frames", "ls.json", 1);
     let mut far = plain.clone();
     far["value"]["sequence"][1]["frame"] = u64::MAX.into();
     file(&mut table, json!([studio(name, &[annotation(&far)])]));
@@ -572,6 +640,20 @@ fn pictures_of_coco() {
     file(&mut table, &video);
     table.video("frame_id", "coco.json", Boxes(cars(&[6])));
     table.folder("frame_id for pictures", "coco.json", Boxes(cars(&[6])));
+    for (what, name, right) in [
+        ("frame_id and names that count alike", 1, Boxes(cars(&[6]))),
+        ("frame_id and names that do not", 3, Refused("differs from the numbers in names")),
+    ] {
+        let image = |at: usize| json!({ "id": at, "frame_id": at - 1, "file_name": format!("x/{:06}.jpg", name * at) });
+        file(&mut table, &coco(&(1..=FRAMES).map(image).collect::<Vec<_>>(), &[(6, 6, 1)]));
+        table.video(what, "coco.json", right);
+    }
+    let apart: Vec<_> = (1..=FRAMES).map(|at| image(at as u64, &format!("{}/frames/{at:04}.png", at % 2))).collect();
+    file(&mut table, &coco(&apart, &[(1, 1, 1), (4, 4, 1)]));
+    table.folder("folders that share no frame", "coco.json", Refused("several folders, 0/frames, 1/frames"));
+    file(&mut table, &coco(&named(&|at| format!("camB/{at:04}.png")), &[(1, 1, 1)]));
+    table.folder("one other folder", "coco.json", Said(cars(&[1]), "its pictures are of camB"));
+    table.folder("corners", "coco.json --init-format xyxy", Refused("--init-format is for lines"));
     let both: Vec<_> = [1, 2]
         .iter()
         .flat_map(|video| {
@@ -583,6 +665,14 @@ fn pictures_of_coco() {
     file(&mut table, &videos);
     table.video("two videos", "coco.json", Said(cars(&[6]), "1 other clips"));
     table.folder("two videos for pictures", "coco.json", Refused("other, clip"));
+    for image in videos["images"].as_array_mut().unwrap() {
+        image["video_id"] = if image["video_id"] == 1 { "other" } else { "clip" }.into();
+    }
+    file(&mut table, &videos);
+    table.video("a video that is not there", "coco.json", Refused("it has no video"));
+    videos["videos"] = json!([{ "id": "other", "name": "other" }, { "id": "clip", "name": "clip" }]);
+    file(&mut table, &videos);
+    table.video("two videos with words for ids", "coco.json", Said(cars(&[6]), "1 other clips"));
     let mut nobody = coco(&plain, &[(1, 1, 1)]);
     nobody["annotations"][0]["attributes"] = json!({});
     file(&mut table, &nobody);
@@ -647,6 +737,13 @@ fn folders_of_yolo() {
     dataset(&table, &numbered, &untracked);
     let others: Vec<_> = all_frames().into_iter().filter(|&at| at != 3).collect();
     table.folder("a box that is not tracked", "yolo", Said(cars(&others), "1 boxes without an id"));
+
+    let shapes =
+        |at: usize| yolo_line(0, car(at), " 1") + &if at == 3 { yolo_line(0, SIGN, "") } else { String::new() };
+    dataset(&table, &numbered, &shapes);
+    table.folder("a track with the id 1 and a shape", "yolo", Said(cars(&all_frames()), "1 boxes without an id"));
+    dataset(&table, &numbered, &|at| yolo_line(0, car(at), "").replacen("0 ", "0 1 ", 1));
+    table.folder("the id before the box", "yolo", Refused("beyond the picture"));
 
     let late = |at: usize| if at > 5 { yolo_line(0, car(at), "") } else { String::new() };
     dataset(&table, &|at| format!("labels/train/frame_{:06}", at - 1), &late);

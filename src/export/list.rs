@@ -1,0 +1,510 @@
+//! Reads lists of boxes: our lines `id,frame,x,y,w,h,class,name`, and the `frame,id,x,y,w,h,…` of MOT and of trackers.
+//!
+//! A header says the columns. Without a header nine or ten numbers are MOT, and six to eight cells are read if the boxes
+//! follow each other in one order of the first two columns and not in the other.
+
+use std::collections::btree_map::Entry as Slot;
+use std::collections::{BTreeMap, BTreeSet};
+
+use csv::{ReaderBuilder, StringRecord, Trim};
+
+use super::clip::{Clip, Label, LabelOptions, Wrong, base_of, certain_length, check_sizes};
+use super::labels::check_box;
+use super::record::{Given, TargetRecord};
+use crate::bbox::BBox;
+use crate::media::Info;
+use crate::media::annotation::{Base, Entry, MAX_ROWS};
+use crate::run::MAX_TARGETS;
+use crate::text::unquoted;
+
+/// The content of a list.
+pub(super) enum List {
+    /// Boxes that a person gave.
+    Given(Vec<TargetRecord>),
+    /// The rows of a MOT file.
+    Mot(Clip),
+}
+
+/// What to do about a frame 0.
+pub(super) const FROM_0: &str = "--labels-base 0 says that they count from 0";
+
+/// The two layouts.
+const OWN: &str = "id,frame,x,y,w,h,class,name";
+const MOT: &str = "frame,id,x,y,w,h,confidence";
+
+/// Reads a list for a source. Blank lines and lines with `#` are skipped.
+pub(super) fn read(text: &str, info: Option<&Info>, options: &LabelOptions) -> Wrong<List> {
+    let cells = Cells::of(text)?;
+    let columns = Columns::of(&cells, info, options, false)?;
+    if columns.is_mot {
+        let clip = mot(&cells, &columns, info, options)?;
+        if !clip.marked {
+            columns.check_sizes(clip.boxes.iter().filter_map(|label| label.bbox), info)?;
+        }
+        return Ok(List::Mot(clip));
+    }
+    let targets = given(&cells, &columns, options)?;
+    if targets.is_empty() {
+        return Err("no target; a line is id,frame,x,y,w,h".into());
+    }
+    columns.check_sizes(targets.iter().flat_map(|target| &target.given).filter_map(|given| given.bbox), info)?;
+    Ok(List::Given(targets))
+}
+
+/// Reads the MOT file of a detector for a source.
+pub(super) fn detections(text: &str, info: Option<&Info>, options: &LabelOptions) -> Wrong<Clip> {
+    let cells = Cells::of(text)?;
+    let columns = Columns::of(&cells, info, options, true)?;
+    if !columns.is_mot {
+        return Err("its lines are not for certain frame,id,x,y,w,h,score: write this above them if they are".into());
+    }
+    let boxes = cells.lines().map(|line| line.and_then(|line| detected(&line, &columns, options)));
+    let boxes = boxes.collect::<Wrong<Vec<_>>>()?;
+    columns.check_sizes(boxes.iter().filter_map(|label| label.bbox), info)?;
+    Ok(Clip { boxes, ..Clip::default() })
+}
+
+/// The lines of a text that have cells.
+struct Cells {
+    /// The lines, without that of the names.
+    text: String,
+    /// The number of each line in the file.
+    numbers: Vec<usize>,
+    /// The names of columns, and the number of their line.
+    names: Option<(usize, Vec<String>)>,
+    delimiter: u8,
+}
+
+impl Cells {
+    /// The cells between semicolons, else tabs, else commas, else blanks, by the first line with any.
+    fn of(text: &str) -> Wrong<Self> {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        if text.lines().nth(MAX_ROWS).is_some() {
+            return Err(format!("it has more than {MAX_ROWS} lines, the most that are read"));
+        }
+        let mut cells =
+            Self { text: String::with_capacity(text.len()), numbers: Vec::new(), names: None, delimiter: 0 };
+        let names = |line: &str, delimiters: &[char]| line.split(delimiters).map(name_of).collect::<Vec<_>>();
+        for (number, line) in (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty()) {
+            let is_first = cells.delimiter == 0;
+            if let Some(comment) = line.strip_prefix('#') {
+                let delimiters: &[char] = if line.contains([',', ';', '\t']) { &[',', ';', '\t'] } else { &[' '] };
+                let names = names(comment.trim(), delimiters);
+                if is_first && are_columns(&names) {
+                    cells.names = Some((number, names));
+                }
+                continue;
+            }
+            if is_first {
+                let found = |delimiter: &u8| line.contains(char::from(*delimiter));
+                cells.delimiter = [b';', b'\t', b','].into_iter().find(found).unwrap_or(b' ');
+                if line.starts_with(|c: char| c.is_alphabetic() || c == '"') {
+                    cells.names = Some((number, names(line, &[cells.delimiter.into()])));
+                    continue;
+                }
+            }
+            match cells.delimiter {
+                b' ' => cells.text.extend(line.split_whitespace().flat_map(|cell| [cell, " "])),
+                _ => cells.text += line,
+            }
+            cells.text.push('\n');
+            cells.numbers.push(number);
+        }
+        Ok(cells)
+    }
+
+    fn lines(&self) -> impl Iterator<Item = Wrong<Line>> {
+        let mut reader = ReaderBuilder::new();
+        reader.has_headers(false).flexible(true).trim(Trim::All).delimiter(self.delimiter);
+        let line = |record: Result<StringRecord, csv::Error>| {
+            let mut cells = record.map_err(|error| error.to_string())?;
+            let number = cells.position().and_then(|at| self.numbers.get(at.line() as usize - 1)).copied();
+            let count = (1..).zip(&cells).filter(|(_, cell)| !cell.is_empty()).last().map_or(0, |(count, _)| count);
+            cells.truncate(count);
+            Ok(Line { number: number.unwrap_or(0), cells, has_commas: self.delimiter != b',' })
+        };
+        let records = reader.from_reader(self.text.as_bytes()).into_records();
+        records.map(line).filter(|line| line.as_ref().map_or(true, |line| !line.cells.is_empty()))
+    }
+}
+
+/// The name of a column in lower case without quotes.
+fn name_of(cell: &str) -> String {
+    cell.trim().trim_matches('"').to_lowercase()
+}
+
+/// Whether the words of a comment are names of columns, as `numpy.savetxt` writes them.
+fn are_columns(names: &[String]) -> bool {
+    let known = || SIDES.iter().flatten().copied().flatten().chain(&["cx", "cy", "id", "frame"]);
+    names.len() > 3 && names.iter().filter(|name| known().any(|known| side_of(name) == *known)).count() > 2
+}
+
+/// A line with cells; those at its end are not empty.
+struct Line {
+    number: usize,
+    cells: StringRecord,
+    /// A comma is the decimal point.
+    has_commas: bool,
+}
+
+impl Line {
+    fn wrong(&self, reason: impl std::fmt::Display) -> String {
+        let text = self.cells.iter().collect::<Vec<_>>().join(",");
+        format!("line {}: `{text:.60}`: {reason}", self.number)
+    }
+
+    /// The number in a cell.
+    fn number(&self, cell: &str) -> Option<f64> {
+        match cell.split_once(',').filter(|_| self.has_commas) {
+            Some((_, "")) => None,
+            Some((whole, fraction)) => format!("{whole}.{fraction}").parse().ok(),
+            None => cell.parse().ok(),
+        }
+    }
+
+    /// The numbers of all cells.
+    fn numbers(&self) -> Wrong<Vec<f64>> {
+        let number = |(cell, place): (&str, usize)| {
+            let reason = || if cell.is_empty() { "is empty".into() } else { format!("`{cell:.20}` is not a number") };
+            self.number(cell).ok_or_else(|| self.wrong(format!("cell {place} {}", reason())))
+        };
+        self.cells.iter().zip(1..).map(number).collect()
+    }
+
+    /// The first six numbers: two of the target and the frame, four of the box.
+    fn head(&self) -> Wrong<[f64; 6]> {
+        let mut head = self.cells.clone();
+        head.truncate(6);
+        let numbers = Line { cells: head, ..*self }.numbers()?;
+        numbers.try_into().map_err(|_| self.wrong("it is not id,frame,x,y,w,h"))
+    }
+
+    /// A class or a name.
+    fn word(&self, place: usize) -> Option<String> {
+        self.cells.get(place).filter(|word| !word.is_empty()).map(unquoted)
+    }
+}
+
+/// What the columns are.
+struct Columns {
+    is_mot: bool,
+    corners: bool,
+    /// The number of columns of a header.
+    header: Option<usize>,
+    /// Nine or ten numbers a line, as MOT has them.
+    is_full: bool,
+}
+
+/// Names of the four numbers of a box, by its size and by its corners.
+const SIDES: [[&[&str]; 4]; 2] = [
+    [&["x", "left"], &["y", "top"], &["w", "width"], &["h", "height"]],
+    [&["x1", "xmin", "left"], &["y1", "ymin", "top"], &["x2", "xmax", "right"], &["y2", "ymax", "bottom"]],
+];
+
+/// The name of a column without what may stand before it (`bb_left`, `bbox_x1`) and without underscores (`x_min`).
+fn side_of(name: &str) -> String {
+    let name = ["bb_", "bbox_", "box_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+    name.replace('_', "")
+}
+
+impl Columns {
+    fn of(cells: &Cells, info: Option<&Info>, options: &LabelOptions, detector: bool) -> Wrong<Self> {
+        let columns = match &cells.names {
+            Some((line, names)) => Self::of_names(names).map_err(|reason| format!("line {line}: {reason}"))?,
+            None => Self::of_numbers(cells, info.and_then(Info::likely_length), options, detector)?,
+        };
+        if options.corners && !columns.corners {
+            return Err("its header says x,y,w,h, and --init-format says corners".into());
+        }
+        if columns.is_mot && columns.corners {
+            return Err("lines frame,id,… are those of MOT, x,y,w,h: for corners write id,frame,x1,y1,x2,y2".into());
+        }
+        for line in cells.lines() {
+            let line = line?;
+            if let Some(count) = columns.header.filter(|count| line.cells.len() > *count) {
+                return Err(line.wrong(format!("it has {} cells, and the header {count}", line.cells.len())));
+            }
+        }
+        Ok(columns)
+    }
+
+    /// The columns of a header; others than those of the two layouts are an error.
+    fn of_names(names: &[String]) -> Wrong<Self> {
+        let is = |place: usize, known: &[&str]| names.get(place).is_some_and(|name| known.contains(&&*side_of(name)));
+        let optional = |place: usize, known: &[&str]| names.len() <= place || is(place, known);
+        let by = SIDES.iter().position(|sides| (2..).zip(sides).all(|(place, side)| is(place, side)));
+        let id = ["id", "trackid"];
+        let (is_own, is_mot) = (is(0, &id) && is(1, &["frame"]), is(0, &["frame"]) && is(1, &id));
+        let rest = match is_mot {
+            true => optional(6, &["conf", "confidence", "score", "mark"]),
+            false => is_own && names.len() < 9 && optional(6, &["class"]) && optional(7, &["name"]),
+        };
+        match by.filter(|_| rest) {
+            Some(by) => Ok(Self { is_mot, corners: by == 1, header: Some(names.len()), is_full: false }),
+            None => Err(format!("the columns must be {OWN}, or {MOT} of MOT, not {}", names.join(","))),
+        }
+    }
+
+    /// The columns of lines without a header.
+    fn of_numbers(cells: &Cells, frames: Option<usize>, options: &LabelOptions, detector: bool) -> Wrong<Self> {
+        let columns = |is_mot, is_full| Self { is_mot, corners: options.corners, header: None, is_full };
+        let (mut rows, mut first, mut counts) = (Vec::new(), None, [usize::MAX, 0]);
+        let (mut has_words, mut has_scores) = (false, false);
+        for line in cells.lines() {
+            let line = line?;
+            let [id, frame, x, y, mut w, mut h] = line.head()?;
+            if options.corners {
+                (w, h) = (w - x, h - y);
+            }
+            rows.push([id, frame, x, y, w, h]);
+            let rest: Vec<_> = line.cells.iter().skip(6).map(|cell| line.number(cell)).collect();
+            has_words |= rest.contains(&None);
+            has_scores |= rest.first().is_some_and(|score| score.is_some_and(|score| score.fract() != 0.0));
+            let count = line.cells.len();
+            counts = [counts[0].min(count), counts[1].max(count)];
+            if !matches!(count, 6..=10) || has_words && count > 8 {
+                return Err(line.wrong(format!("it has {count} cells, and is neither {OWN} nor MOT")));
+            }
+            first.get_or_insert(line);
+        }
+        let Some(first) = first else { return Ok(columns(false, false)) };
+        match counts {
+            [9..=10, _] => return Ok(columns(true, true)),
+            [least, 9..=10] => {
+                return Err(format!(
+                    "it has lines of {least} and of {} numbers, which are not those of MOT",
+                    counts[1]
+                ));
+            }
+            _ => {}
+        }
+        let (own, other) = (Order::new(&rows, 0, 1), Order::new(&rows, 1, 0));
+        let is_detected = rows.iter().all(|row| row[1] == -1.0);
+        // Frames beyond the last are left out, unless they may be ids.
+        let within = frames.filter(|_| other.repeats > 0);
+        let first_own = 1.0 - f64::from(u8::from(options.base == Some(0)));
+        let may_be_own = own.counts(&rows, first_own, within) && (detector || !has_scores);
+        // Several targets may begin in one frame, with ids that count on.
+        let is_followed = other.is_near() || other.repeats > 0 && !other.jumps() && !own.is_numbered(&rows);
+        // An index before the frame counts with it.
+        let is_index = rows.len() > 2 && rows.iter().all(|row| row[1] - row[0] == rows[0][1] - rows[0][0]);
+        let is_alone = own.repeats == 0 && (is_followed || is_index);
+        let fits_own = may_be_own && (own.is_track() || !other.is_track() && !is_alone);
+        let base = options.base.map_or(1.0, |base| base as f64);
+        let may_be_other = other.counts(&rows, base, frames) && other.targets <= MAX_TARGETS && !has_words;
+        let is_one_frame = other.is_one_frame && other.is_numbered(&rows) && !own.is_track();
+        // A coordinate in the place of the id makes many short tracks, or several with one box in each frame.
+        let are_ids = other.targets == 1 || own.targets < rows.len() && 4 * other.repeats >= 3 * rows.len();
+        let is_other = are_ids && (other.is_track() || has_scores && other.is_near()) || is_one_frame;
+        let fits_other = is_detected && !has_words || may_be_other && is_other;
+        let both = "id,frame,x,y,w,h or frame,id,x,y,w,h of MOT: write one of the two above";
+        let from_0 = if rows.iter().any(|row| row[0] * row[1] == 0.0) { format!("; {FROM_0}") } else { String::new() };
+        match (fits_own, fits_other) {
+            (true, false) => Ok(columns(false, false)),
+            (false, true) => Ok(columns(true, false)),
+            (true, true) => Err(first.wrong(format!("may be {both}"))),
+            (false, false) => Err(first.wrong(format!("is not for certain {both}{from_0}"))),
+        }
+    }
+
+    /// Refuses sizes that seem to be corners, unless a header says what they are.
+    fn check_sizes(&self, boxes: impl Iterator<Item = BBox> + Clone, info: Option<&Info>) -> Wrong<()> {
+        let size = info.filter(|_| self.header.is_none() && !self.corners).and_then(Info::frame_size);
+        let header = if self.is_mot { "frame,id,x,y,w,h" } else { "id,frame,x1,y1,x2,y2 or id,frame,x,y,w,h" };
+        check_sizes(boxes, size).map_err(|reason| format!("{reason}: write {header} above them"))
+    }
+}
+
+/// Evidence for one order of the first two columns.
+struct Order {
+    target: usize,
+    time: usize,
+    /// The number of targets.
+    targets: usize,
+    is_one_frame: bool,
+    /// Pairs of successive boxes of one target.
+    repeats: usize,
+    /// Such pairs that overlap by more than half.
+    near: usize,
+    /// Such pairs that are farther apart than their size for each frame.
+    far: usize,
+}
+
+impl Order {
+    fn new(rows: &[[f64; 6]], target: usize, time: usize) -> Self {
+        let mut sorted: Vec<&[f64; 6]> = rows.iter().collect();
+        sorted.sort_by(|a, b| a[target].total_cmp(&b[target]).then(a[time].total_cmp(&b[time])));
+        let is_one_frame = rows.iter().all(|row| row[time] == rows[0][time]);
+        let mut order = Self { target, time, targets: 1, is_one_frame, repeats: 0, near: 0, far: 0 };
+        for pair in sorted.windows(2) {
+            if pair[0][target] != pair[1][target] {
+                order.targets += 1;
+                continue;
+            }
+            let [a, b] = [0, 1].map(|at| BBox::new(pair[at][2], pair[at][3], pair[at][4], pair[at][5]));
+            let gap = pair[1][time] - pair[0][time];
+            order.repeats += usize::from(gap > 0.0);
+            order.near += usize::from(gap > 0.0 && a.overlap(&b) > 0.5);
+            order.far += usize::from(a.center_error(&b) > gap * a.w.hypot(a.h));
+        }
+        order
+    }
+
+    /// Whether frames and ids may be counted so.
+    fn counts(&self, rows: &[[f64; 6]], first: f64, frames: Option<usize>) -> bool {
+        let last = frames.map_or(f64::INFINITY, |frames| frames as f64 + first - 1.0);
+        rows.iter().all(|row| {
+            let (id, frame) = (row[self.target], row[self.time]);
+            id.fract() == 0.0 && frame.fract() == 0.0 && id >= 0.0 && (first..=last).contains(&frame)
+        })
+    }
+
+    /// Whether the ids count on from 0 or 1, one a row.
+    fn is_numbered(&self, rows: &[[f64; 6]]) -> bool {
+        let last = rows.iter().map(|row| row[self.target]).fold(0.0, f64::max);
+        self.targets == rows.len() && self.targets > 1 && last <= self.targets as f64
+    }
+
+    /// Whether most boxes overlap the one before of their target, as boxes side by side do not.
+    fn is_near(&self) -> bool {
+        2 * self.near > self.repeats
+    }
+
+    /// The same, for more than one pair.
+    fn is_track(&self) -> bool {
+        self.repeats > 1 && self.is_near()
+    }
+
+    /// Whether no box is near the box before.
+    fn jumps(&self) -> bool {
+        self.repeats > 0 && self.far == self.repeats
+    }
+}
+
+/// Rows of MOT.
+fn mot(cells: &Cells, columns: &Columns, info: Option<&Info>, options: &LabelOptions) -> Wrong<Clip> {
+    let mut clip = Clip { marked: is_own(cells), ..Clip::default() };
+    let (mut rows, mut count) = (Vec::new(), None);
+    for line in cells.lines() {
+        let line = line?;
+        let row = line.numbers()?;
+        let count = *count.get_or_insert(row.len());
+        if row.len() != count && !columns.is_full {
+            return Err(line.wrong(format!("not frame,id,x,y,w,h as the others: {} numbers, not {count}", row.len())));
+        }
+        if !matches!(row.len(), 9 | 10) && row.get(6).is_some_and(|&score| score > 1.0) {
+            return Err(line.wrong(format!("{} is no confidence, which the seventh number is", row[6])));
+        }
+        match row[1] {
+            -1.0 => clip.untracked += 1,
+            _ => rows.push((line, row)),
+        }
+    }
+    if rows.is_empty() && clip.untracked > 0 {
+        return Err("its boxes have the id -1: they are detections of no target; --detections FILE tracks these".into());
+    }
+    let base = match options.base {
+        Some(base) => base,
+        // MOT counts from 1, and so do rows that begin there.
+        None if columns.is_full || rows.iter().any(|(_, row)| row[0] <= 1.0) => 1,
+        None => base_of(rows.iter().map(|(_, row)| row[0] as usize), certain_length(info))?,
+    };
+    for (line, mut row) in rows {
+        row[0] += 1.0 - base as f64;
+        let entry = Entry::of(&row).map_err(|reason| {
+            let hint = if row[0] == 0.0 { format!("; {FROM_0}") } else { String::new() };
+            line.wrong(format!("{reason}{hint}"))
+        })?;
+        let Entry { frame, target, numbers, confidence } = entry;
+        let bbox = Some(Base::One.to_bbox(numbers));
+        check_box(target, frame as usize, bbox).map_err(|reason| line.wrong(reason))?;
+        // MOT marks boxes that do not count by 0.
+        match confidence == 0.0 && matches!(row.len(), 9 | 10) {
+            true => clip.ignored += 1,
+            false => {
+                let (frame, given) = (frame as usize, confidence == 1.0);
+                clip.boxes.push(Label { id: target, frame, bbox, given, ..Label::default() });
+            }
+        }
+    }
+    Ok(clip)
+}
+
+/// A box of a detector, whatever its id; a score of -1 is none.
+fn detected(line: &Line, columns: &Columns, options: &LabelOptions) -> Wrong<Label> {
+    let row = line.numbers()?;
+    let is_right = columns.header.is_some() || columns.is_full == matches!(row.len(), 9 | 10);
+    let [frame, _, x, y, w, h, ref rest @ ..] = row[..] else {
+        return Err(line.wrong("is not frame,id,x,y,w,h,score"));
+    };
+    let frame = frame + if options.base == Some(0) { 1.0 } else { 0.0 };
+    if frame == 0.0 {
+        return Err(line.wrong(format!("a frame 0; {FROM_0}")));
+    }
+    if frame.fract() != 0.0 || !(1.0..1e9).contains(&frame) || !is_right {
+        return Err(line.wrong("is not frame,id,x,y,w,h,score"));
+    }
+    let score = rest.first().copied().filter(|score| *score != -1.0).unwrap_or(1.0);
+    Ok(Label { frame: frame as usize, score, bbox: Some(Base::One.to_bbox([x, y, w, h])), ..Label::default() })
+}
+
+/// Whether this program has written the rows: each target begins with the confidence `1`, and decimals have no zero at
+/// their end.
+fn is_own(cells: &Cells) -> bool {
+    let mut begun = BTreeSet::new();
+    cells.lines().all(|line| {
+        let Ok(Line { cells, .. }) = line else { return false };
+        let cells: Vec<&str> = cells.iter().collect();
+        let [_, id, .., confidence, "-1", "-1", "-1"] = cells[..] else { return false };
+        let is_short = !confidence.contains('.') || !confidence.ends_with('0');
+        confidence == "0" || is_short && (!begun.insert(id.to_owned()) || confidence == "1")
+    })
+}
+
+/// The targets of our own lines, in the order in which they come.
+fn given(cells: &Cells, columns: &Columns, options: &LabelOptions) -> Wrong<Vec<TargetRecord>> {
+    let mut places = BTreeMap::new();
+    let mut targets: Vec<(TargetRecord, BTreeMap<usize, BBox>)> = Vec::new();
+    for line in cells.lines() {
+        let line = line?;
+        let [id, frame, x, y, a, b] = line.head()?;
+        let whole = |value: f64, least: f64| value.fract() == 0.0 && (least..=f64::from(u32::MAX)).contains(&value);
+        let frame = frame + if options.base == Some(0) { 1.0 } else { 0.0 };
+        if !whole(id, 0.0) {
+            return Err(line.wrong(format!("the id {id} is not a non-negative integer")));
+        }
+        if !whole(frame, 1.0) {
+            let hint = if frame == 0.0 { format!("; {FROM_0}") } else { String::new() };
+            return Err(line.wrong(format!("the frame {frame} is not a positive integer{hint}")));
+        }
+        let (id, frame) = (id as u32, frame as usize);
+        let bbox = if columns.corners { BBox::new(x, y, a - x, b - y) } else { BBox::new(x, y, a, b) };
+        check_box(id, frame, Some(bbox)).map_err(|reason| line.wrong(reason))?;
+        let place = *places.entry(id).or_insert(targets.len());
+        if place == targets.len() {
+            if place == MAX_TARGETS {
+                return Err(line.wrong(format!("it has more than {MAX_TARGETS} targets, the most of a run")));
+            }
+            targets.push((TargetRecord { id, ..TargetRecord::default() }, BTreeMap::new()));
+        }
+        let (target, boxes) = &mut targets[place];
+        for (known, word) in [(&mut target.class, line.word(6)), (&mut target.name, line.word(7))] {
+            match (&known, word) {
+                (Some(one), Some(other)) if **one != other => {
+                    return Err(line.wrong(format!("target {id} was {one} before and is {other} here")));
+                }
+                (None, word) => *known = word,
+                _ => {}
+            }
+        }
+        match boxes.entry(frame) {
+            Slot::Occupied(_) => return Err(line.wrong(format!("two boxes of target {id} in frame {frame}"))),
+            Slot::Vacant(slot) => _ = slot.insert(bbox),
+        }
+    }
+    let joined = targets.into_iter().map(|(target, boxes)| {
+        let given = boxes.into_iter().map(|(frame, bbox)| Given::new(frame, Some(bbox))).collect();
+        TargetRecord { given, ..target }
+    });
+    Ok(joined.collect())
+}
