@@ -115,20 +115,13 @@ impl ResultFiles {
         }
         boxes.drain(..skipped);
         let (rows, frames) = (boxes.len(), sequence.truth.len());
-        // The first row of a tracker is the box that it was given; rows of MOT say their frames.
-        let is_first = agreement(&boxes, 0, sequence) > 0.95 || is_moved_by_one(boxes[0], sequence);
-        let is_twice = rows == frames + 1 && boxes[0] == boxes[1];
-        if annotations.target().is_none() && rows != frames && (!is_first || is_twice) {
-            let path = path.display();
-            return Err(wrong(format!(
-                "{path} has {rows} rows for {frames} frames, and its first row is not for certain that of the first frame"
-            )));
+        let lengths = || format!("{} has {rows} rows for {frames} frames", path.display());
+        // Rows of MOT say their frames.
+        if rows != frames && annotations.target().is_none() && !begins_with_label(&boxes, sequence) {
+            return Err(wrong(lengths() + ", and its first row is not for certain that of the first frame"));
         }
         if rows < frames && !self.allow_short {
-            let path = path.display();
-            return Err(wrong(format!(
-                "{path} has {rows} rows for {frames} frames: --allow-short takes the last ones for missing"
-            )));
+            return Err(wrong(lengths() + ": --allow-short takes the last ones for missing"));
         }
         boxes.resize(sequence.truth.len(), NO_BOX);
         let from = if skipped == 0 { String::new() } else { format!(" from image {} on", skipped + 1) };
@@ -146,6 +139,12 @@ impl ResultFiles {
         let warning = warning.map(|warning| format!("{}, {}: {warning}", self.name, sequence.name));
         Ok((Trace::of_boxes(start, boxes), warning))
     }
+}
+
+/// Whether the first row is the box that a tracker was given, and is not written twice.
+fn begins_with_label(boxes: &[BBox], sequence: &LabelledSequence) -> bool {
+    let is_twice = boxes.len() == sequence.truth.len() + 1 && boxes[0] == boxes[1];
+    !is_twice && (agreement(boxes, 0, sequence) > 0.95 || is_moved_by_one(boxes[0], sequence))
 }
 
 /// Whether a box is the first label moved by one pixel in both directions.

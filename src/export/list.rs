@@ -300,9 +300,9 @@ impl Columns {
         let both = "id,frame,x,y,w,h or frame,id,x,y,w,h of MOT: write one of the two above";
         let from_0 = if rows.iter().any(|row| row[0] * row[1] == 0.0) { format!("; {FROM_0}") } else { String::new() };
         match (fits_own, fits_other) {
-            (true, false) => Ok(columns(false, false)),
+            (true, false) if !(may_be_other && other.is_track()) => Ok(columns(false, false)),
             (false, true) => Ok(columns(true, false)),
-            (true, true) => Err(first.wrong(format!("may be {both}"))),
+            (true, _) => Err(first.wrong(format!("may be {both}"))),
             (false, false) => Err(first.wrong(format!("is not for certain {both}{from_0}"))),
         }
     }
