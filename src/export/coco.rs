@@ -125,9 +125,18 @@ pub(super) fn read(document: &Value, detector: bool) -> Wrong<Vec<Clip>> {
     let class = |class: &Value| Some((number::<u64>(&class["id"])?, text(&class["name"])?));
     let categories = if detector { document["categories"].as_array() } else { Some(list("categories")?) };
     let classes: BTreeMap<u64, Rc<str>> = categories.into_iter().flatten().filter_map(class).collect();
-    for annotation in list("annotations")? {
+    let annotations = list("annotations")?;
+    if let Some(first) = annotations.first().filter(|_| !detector && annotations.iter().all(|one| id_of(one).is_none()))
+    {
+        return Err(format!("annotation {}: it needs a track_id, which says what target it is", first["id"]));
+    }
+    for annotation in annotations {
         let (clip, label) = label(annotation, &images, &classes, detector)?;
-        clips[clip].boxes.push(label);
+        // Single shapes beside tracks.
+        match detector || id_of(annotation).is_some() {
+            true => clips[clip].boxes.push(label),
+            false => clips[clip].untracked += 1,
+        }
     }
     clips.retain(|clip| !clip.pictures.is_empty());
     for clip in &clips {
@@ -147,6 +156,12 @@ fn score(annotation: &Value) -> Wrong<f64> {
     }
 }
 
+/// The target of an annotation.
+fn id_of(annotation: &Value) -> Option<u32> {
+    let ids = [&annotation["attributes"]["track_id"], &annotation["track_id"], &annotation["instance_id"]];
+    ids.into_iter().find_map(number)
+}
+
 /// An annotation, and the clip of its image. `images` are clips and pictures by the ids of images.
 fn label(
     annotation: &Value,
@@ -155,13 +170,10 @@ fn label(
     detector: bool,
 ) -> Wrong<(usize, Label)> {
     let extra = &annotation["attributes"];
-    let ids = [&extra["track_id"], &annotation["track_id"], &annotation["instance_id"]];
-    let id = ids.into_iter().find_map(number).or(detector.then_some(1));
     let place = number(&annotation["image_id"]).and_then(|image: u64| images.get(&image).copied());
     let bbox: Option<BBox> = serde_json::from_value(annotation["bbox"].clone()).ok();
-    let (Some(id), Some((clip, frame)), Some(bbox)) = (id, place, bbox) else {
-        let what = if detector { "and a bbox" } else { "a bbox and a track_id, which says what target it is" };
-        return Err(format!("annotation {}: it needs an image, {what}", annotation["id"]));
+    let Some(((clip, frame), bbox)) = place.zip(bbox) else {
+        return Err(format!("annotation {}: it needs an image and a bbox", annotation["id"]));
     };
     let written: Option<[f64; 4]> = serde_json::from_value(extra["written"].clone()).ok();
     let is_same =
@@ -170,7 +182,7 @@ fn label(
     let known = number(category).and_then(|class: u64| classes.get(&class).cloned());
     let score = if detector { score(annotation)? } else { 1.0 };
     let label = Label {
-        id,
+        id: id_of(annotation).unwrap_or(1),
         frame,
         // CVAT's boxes are not turned yet.
         bbox: Some(extra["rotation"].as_f64().map_or(bbox, |turn| upright(bbox, turn))),

@@ -169,6 +169,9 @@ pub(super) fn read(text: &str) -> Wrong<Vec<Clip>> {
     if tracks.is_empty() && (all("image").next().is_some() || document.root_element().has_tag_name("annotation")) {
         return Err(NO_IDS.into());
     }
+    if tracks.is_empty() {
+        return Err("there is no track in it, as CVAT for video has them".into());
+    }
     // In a file that CVAT has written, a person may have changed any keyframe.
     let by_cvat = all("dumped").next().is_some();
     let tasks: Vec<_> = all("task").chain(all("job")).filter(|task| child(*task, "size").is_some()).collect();

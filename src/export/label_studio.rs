@@ -163,7 +163,9 @@ pub(super) fn is_of(document: &Value) -> bool {
 
 /// Reads a clip for each task.
 pub(super) fn read(document: &Value) -> Wrong<Vec<Clip>> {
-    tasks(document).iter().map(clip).collect()
+    let clips: Vec<Clip> = tasks(document).iter().map(clip).collect::<Wrong<_>>()?;
+    let is_empty = |clip: &Clip| clip.names.is_empty() && clip.boxes.is_empty() && clip.wrong.is_none();
+    if clips.iter().all(is_empty) { Err("its tasks have no video".into()) } else { Ok(clips) }
 }
 
 fn clip(task: &Value) -> Wrong<Clip> {

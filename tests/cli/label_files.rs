@@ -677,6 +677,10 @@ fn pictures_of_coco() {
     nobody["annotations"][0]["attributes"] = json!({});
     file(&mut table, &nobody);
     table.folder("no track_id", "coco.json", Refused("track_id"));
+    let mut shape = coco(&plain, &[(1, 1, 1), (5, 5, 1)]);
+    shape["annotations"][1]["attributes"] = json!({});
+    file(&mut table, &shape);
+    table.folder("a shape beside a track", "coco.json", Said(cars(&[1]), "1 boxes without an id"));
     nobody["annotations"][0]["instance_id"] = 1.into();
     file(&mut table, &nobody);
     table.folder("instance_id", "coco.json", Boxes(cars(&[1])));
