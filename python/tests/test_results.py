@@ -143,7 +143,7 @@ def test_a_session_is_read_and_continued(demo, tmp_path):
 def test_labels_know_the_pictures_of_a_source(demo, tmp_path):
     """Labels of other tools name pictures, or count frames at a rate of their own."""
     names = sorted(path.name for path in (Path(demo) / "img").glob("*") if path.suffix in (".jpg", ".png"))
-    images = [{"id": 500 - place, "file_name": f"x/{name}"} for place, name in enumerate(names)]
+    images = [{"id": 500 - place, "file_name": f"images/{name}"} for place, name in enumerate(names)]
     box = {"id": 1, "image_id": 494, "category_id": 1, "bbox": [1, 2, 30, 40], "attributes": {"track_id": 4}}
     labels = {"images": images, "annotations": [box], "categories": [{"id": 1, "name": "car"}]}
     (tmp_path / "coco.json").write_text(json.dumps(labels))

@@ -521,9 +521,11 @@ pub(super) fn numbered(file: &str) -> Option<(&str, usize)> {
 
 /// Whether the folders of a picture have names that tell nothing of its clip.
 fn is_common(dir: &str) -> bool {
-    let is_common =
-        |word: &str| COMMON.contains(&word) || COMMON[1..].contains(&word.trim_end_matches(char::is_numeric));
-    dir.to_lowercase().split(['/', '\\', '_', '-', ' ']).all(is_common)
+    let is_common = |word: &str| COMMON.contains(&word.trim_end_matches(char::is_numeric));
+    // A number alone is the name of a clip.
+    let is_number = |part: &str| !part.is_empty() && part.chars().all(char::is_numeric);
+    let mut parts = dir.split(['/', '\\']);
+    parts.all(|part| !is_number(part) && part.to_lowercase().split(['_', '-', ' ']).all(is_common))
 }
 
 /// A note that numbers of frames are also those in names of pictures at other places of the list.

@@ -41,7 +41,7 @@ pub fn read_detections(path: &Path, info: &Info, options: &LabelOptions) -> Wron
     let mut purpose = Purpose { info: Some(info), options, notes: Vec::new() };
     let found = match path.is_dir() {
         true => in_time(vec![yolo::detections(path)?], &mut purpose),
-        false => parse(text_of(path)?.trim_start_matches('\u{feff}').trim(), &mut purpose),
+        false => parse(text_of(path)?.trim_start_matches('\u{feff}'), &mut purpose),
     };
     let found = found?;
     for (frame, boxes) in found.values().flatten() {
@@ -77,7 +77,7 @@ fn text_of(path: &Path) -> Wrong<String> {
 }
 
 fn parse(text: &str, purpose: &mut Purpose<'_>) -> Wrong<Detections> {
-    let clips = match text.chars().next() {
+    let clips = match text.trim_start().chars().next() {
         Some('{') if !text.contains("\"annotations\"") => return json_lines(text, purpose),
         Some('{' | '[') => match &mut json(text)?[..] {
             [document] => coco::detections(document.take(), purpose.info)?,

@@ -60,7 +60,9 @@ impl Labels {
         }
         let bytes = crate::pipe::read(path).map_err(|error| error.to_string())?;
         let whole = String::from_utf8(bytes).map_err(|_| "it is not text; unpack a zip file first")?;
-        let text = whole.trim_start_matches('\u{feff}').trim();
+        // A list may begin with an empty cell.
+        let untrimmed = whole.trim_start_matches('\u{feff}');
+        let text = untrimmed.trim();
         if text.starts_with(['<', '{', '[']) {
             corners()?;
         }
@@ -81,7 +83,7 @@ impl Labels {
                     _ => of(vec![lines(values)?]),
                 }
             }
-            _ => match list::read(text, info, options)? {
+            _ => match list::read(untrimmed, info, options)? {
                 List::Given(targets) => {
                     check_count(&targets)?;
                     let frames = targets.iter().flat_map(|target| &target.given).map(|given| given.frame);

@@ -3,10 +3,9 @@
 //! A header says the columns. Without a header nine or ten numbers are MOT, and six to eight cells are read if the boxes
 //! follow each other in one order of the first two columns and not in the other.
 
+use std::borrow::Cow;
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
-
-use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::clip::{Clip, Label, LabelOptions, Wrong, base_of, certain_length, check_sizes};
 use super::labels::check_box;
@@ -15,7 +14,6 @@ use crate::bbox::BBox;
 use crate::media::Info;
 use crate::media::annotation::{Base, Entry, MAX_ROWS};
 use crate::run::MAX_TARGETS;
-use crate::text::unquoted;
 
 /// The content of a list.
 pub(super) enum List {
@@ -65,92 +63,119 @@ pub(super) fn detections(text: &str, info: Option<&Info>, options: &LabelOptions
 }
 
 /// The lines of a text that have cells.
-struct Cells {
-    /// The lines, without that of the names.
-    text: String,
-    /// The number of each line in the file.
-    numbers: Vec<usize>,
+struct Cells<'a> {
+    /// Their numbers, and what stands in them, without the names of columns.
+    lines: Vec<(usize, &'a str)>,
     /// The names of columns, and the number of their line.
     names: Option<(usize, Vec<String>)>,
-    delimiter: u8,
+    /// What separates cells: a semicolon, a tab or a comma; otherwise blanks.
+    delimiter: Option<char>,
 }
 
-impl Cells {
-    /// The cells between semicolons, else tabs, else commas, else blanks, by the first line with any.
-    fn of(text: &str) -> Wrong<Self> {
-        let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        if text.lines().nth(MAX_ROWS).is_some() {
+/// The first character of a line that separates cells.
+fn delimiter(line: &str) -> Option<char> {
+    line.chars().find(|c| matches!(c, ';' | '\t' | ','))
+}
+
+impl<'a> Cells<'a> {
+    /// The lines between ends of any kind.
+    fn of(text: &'a str) -> Wrong<Self> {
+        if text.split(['\n', '\r']).filter(|line| !line.is_empty()).nth(MAX_ROWS).is_some() {
             return Err(format!("it has more than {MAX_ROWS} lines, the most that are read"));
         }
-        let mut cells =
-            Self { text: String::with_capacity(text.len()), numbers: Vec::new(), names: None, delimiter: 0 };
-        let names = |line: &str, delimiters: &[char]| line.split(delimiters).map(name_of).collect::<Vec<_>>();
-        for (number, line) in (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty()) {
-            let is_first = cells.delimiter == 0;
-            if let Some(comment) = line.strip_prefix('#') {
-                let delimiters: &[char] = if line.contains([',', ';', '\t']) { &[',', ';', '\t'] } else { &[' '] };
-                let names = names(comment.trim(), delimiters);
-                if is_first && are_columns(&names) {
-                    cells.names = Some((number, names));
+        let mut cells = Self { lines: Vec::new(), names: None, delimiter: None };
+        // CR LF is one end, CR alone another.
+        let lines = text.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r'));
+        for (number, line) in (1..).zip(lines).filter(|(_, line)| !line.trim().is_empty()) {
+            // A tab at the beginning is an empty cell before it.
+            let line = line.trim_matches(' ');
+            let is_first = cells.lines.is_empty();
+            match line.strip_prefix('#') {
+                // A title may stand before the names.
+                Some(comment) => {
+                    let names = names_of(comment.rsplit(':').next().unwrap_or_default());
+                    if is_first && are_columns(&names) {
+                        cells.names = Some((number, names));
+                    }
                 }
-                continue;
-            }
-            if is_first {
-                let found = |delimiter: &u8| line.contains(char::from(*delimiter));
-                cells.delimiter = [b';', b'\t', b','].into_iter().find(found).unwrap_or(b' ');
-                if line.starts_with(|c: char| c.is_alphabetic() || c == '"') {
-                    cells.names = Some((number, names(line, &[cells.delimiter.into()])));
-                    continue;
+                None if is_first
+                    && line.starts_with(|c: char| c.is_alphabetic() || c == '"')
+                    && cells.names.is_none() =>
+                {
+                    cells.names = Some((number, names_of(line)));
                 }
+                None => cells.lines.push((number, line)),
             }
-            match cells.delimiter {
-                b' ' => cells.text.extend(line.split_whitespace().flat_map(|cell| [cell, " "])),
-                _ => cells.text += line,
-            }
-            cells.text.push('\n');
-            cells.numbers.push(number);
         }
+        cells.delimiter = cells.lines.first().and_then(|(_, line)| delimiter(line));
         Ok(cells)
     }
 
-    fn lines(&self) -> impl Iterator<Item = Wrong<Line>> {
-        let mut reader = ReaderBuilder::new();
-        reader.has_headers(false).flexible(true).trim(Trim::All).delimiter(self.delimiter);
-        let line = |record: Result<StringRecord, csv::Error>| {
-            let mut cells = record.map_err(|error| error.to_string())?;
-            let number = cells.position().and_then(|at| self.numbers.get(at.line() as usize - 1)).copied();
-            let count = (1..).zip(&cells).filter(|(_, cell)| !cell.is_empty()).last().map_or(0, |(count, _)| count);
-            cells.truncate(count);
-            Ok(Line { number: number.unwrap_or(0), cells, has_commas: self.delimiter != b',' })
-        };
-        let records = reader.from_reader(self.text.as_bytes()).into_records();
-        records.map(line).filter(|line| line.as_ref().map_or(true, |line| !line.cells.is_empty()))
+    fn lines(&self) -> impl Iterator<Item = Wrong<Line<'a>>> {
+        let delimiter = self.delimiter;
+        self.lines.iter().map(move |&(number, text)| Line::new(number, text, delimiter))
     }
 }
 
-/// The name of a column in lower case without quotes.
-fn name_of(cell: &str) -> String {
-    cell.trim().trim_matches('"').to_lowercase()
+/// The names in a line, in lower case and without quotes.
+fn names_of(line: &str) -> Vec<String> {
+    let name = |cell: &str| cell.trim().trim_matches('"').to_lowercase();
+    match delimiter(line) {
+        Some(delimiter) => line.split(delimiter).map(name).collect(),
+        None => line.split_whitespace().map(name).collect(),
+    }
 }
 
 /// Whether the words of a comment are names of columns, as `numpy.savetxt` writes them.
 fn are_columns(names: &[String]) -> bool {
     let known = || SIDES.iter().flatten().copied().flatten().chain(&["cx", "cy", "id", "frame"]);
-    names.len() > 3 && names.iter().filter(|name| known().any(|known| side_of(name) == *known)).count() > 2
+    names.len() > 5 && names.iter().filter(|name| known().any(|known| side_of(name) == *known)).count() > 2
 }
 
 /// A line with cells; those at its end are not empty.
-struct Line {
+struct Line<'a> {
     number: usize,
-    cells: StringRecord,
+    text: &'a str,
+    cells: Vec<Cow<'a, str>>,
     /// A comma is the decimal point.
     has_commas: bool,
 }
 
-impl Line {
+impl<'a> Line<'a> {
+    fn new(number: usize, text: &'a str, delimiter: Option<char>) -> Wrong<Self> {
+        let has_commas = delimiter != Some(',');
+        let mut line = Self { number, text, cells: Vec::new(), has_commas };
+        let Some(delimiter) = delimiter else {
+            line.cells = text.split_whitespace().map(Cow::Borrowed).collect();
+            return Ok(line);
+        };
+        let mut rest = Some(text);
+        while let Some(cell) = rest.map(|rest| rest.trim_start_matches(' ')) {
+            let end = match cell.strip_prefix('"') {
+                // Two quotes are one in a cell between quotes.
+                Some(quoted) => match quoted.replace("\"\"", "\0\0").find('"') {
+                    Some(end) => end + 2,
+                    None => return Err(line.wrong("a quote has no end")),
+                },
+                None => 0,
+            };
+            let (before, after) = cell[end..].split_once(delimiter).map_or((&cell[end..], None), |(a, b)| (a, Some(b)));
+            rest = after;
+            let cell = match end {
+                0 => Cow::Borrowed(before.trim()),
+                _ if before.trim().is_empty() => cell[1..end - 1].replace("\"\"", "\"").into(),
+                _ => return Err(line.wrong("a cell goes on after its quotes")),
+            };
+            line.cells.push(cell);
+        }
+        while line.cells.last().is_some_and(|cell| cell.is_empty()) {
+            line.cells.pop();
+        }
+        Ok(line)
+    }
+
     fn wrong(&self, reason: impl std::fmt::Display) -> String {
-        let text = self.cells.iter().collect::<Vec<_>>().join(",");
-        format!("line {}: `{text:.60}`: {reason}", self.number)
+        format!("line {}: `{:.60}`: {reason}", self.number, self.text)
     }
 
     /// The number in a cell.
@@ -162,26 +187,23 @@ impl Line {
         }
     }
 
-    /// The numbers of all cells.
-    fn numbers(&self) -> Wrong<Vec<f64>> {
-        let number = |(cell, place): (&str, usize)| {
+    /// The numbers of all cells, or of the first ones.
+    fn numbers(&self, count: usize) -> Wrong<Vec<f64>> {
+        let number = |(cell, place): (&Cow<'_, str>, usize)| {
             let reason = || if cell.is_empty() { "is empty".into() } else { format!("`{cell:.20}` is not a number") };
             self.number(cell).ok_or_else(|| self.wrong(format!("cell {place} {}", reason())))
         };
-        self.cells.iter().zip(1..).map(number).collect()
+        self.cells.iter().take(count).zip(1..).map(number).collect()
     }
 
     /// The first six numbers: two of the target and the frame, four of the box.
     fn head(&self) -> Wrong<[f64; 6]> {
-        let mut head = self.cells.clone();
-        head.truncate(6);
-        let numbers = Line { cells: head, ..*self }.numbers()?;
-        numbers.try_into().map_err(|_| self.wrong("it is not id,frame,x,y,w,h"))
+        self.numbers(6)?.try_into().map_err(|_| self.wrong("it is not id,frame,x,y,w,h"))
     }
 
     /// A class or a name.
     fn word(&self, place: usize) -> Option<String> {
-        self.cells.get(place).filter(|word| !word.is_empty()).map(unquoted)
+        self.cells.get(place).filter(|word| !word.is_empty()).map(|word| word.to_string())
     }
 }
 
@@ -208,7 +230,7 @@ fn side_of(name: &str) -> String {
 }
 
 impl Columns {
-    fn of(cells: &Cells, info: Option<&Info>, options: &LabelOptions, detector: bool) -> Wrong<Self> {
+    fn of(cells: &Cells<'_>, info: Option<&Info>, options: &LabelOptions, detector: bool) -> Wrong<Self> {
         let columns = match &cells.names {
             Some((line, names)) => Self::of_names(names).map_err(|reason| format!("line {line}: {reason}"))?,
             None => Self::of_numbers(cells, info.and_then(Info::likely_length), options, detector)?,
@@ -246,7 +268,7 @@ impl Columns {
     }
 
     /// The columns of lines without a header.
-    fn of_numbers(cells: &Cells, frames: Option<usize>, options: &LabelOptions, detector: bool) -> Wrong<Self> {
+    fn of_numbers(cells: &Cells<'_>, frames: Option<usize>, options: &LabelOptions, detector: bool) -> Wrong<Self> {
         let columns = |is_mot, is_full| Self { is_mot, corners: options.corners, header: None, is_full };
         let (mut rows, mut first, mut counts) = (Vec::new(), None, [usize::MAX, 0]);
         let (mut has_words, mut has_scores) = (false, false);
@@ -257,7 +279,8 @@ impl Columns {
                 (w, h) = (w - x, h - y);
             }
             rows.push([id, frame, x, y, w, h]);
-            let rest: Vec<_> = line.cells.iter().skip(6).map(|cell| line.number(cell)).collect();
+            let rest: Vec<_> =
+                line.cells.iter().skip(6).map(|cell| line.number(cell).filter(|n| n.is_finite())).collect();
             has_words |= rest.contains(&None);
             has_scores |= rest.first().is_some_and(|score| score.is_some_and(|score| score.fract() != 0.0));
             let count = line.cells.len();
@@ -282,23 +305,31 @@ impl Columns {
         let is_detected = rows.iter().all(|row| row[1] == -1.0);
         // Frames beyond the last are left out, unless they may be ids.
         let within = frames.filter(|_| other.repeats > 0);
-        let first_own = 1.0 - f64::from(u8::from(options.base == Some(0)));
-        let may_be_own = own.counts(&rows, first_own, within) && (detector || !has_scores);
-        // Several targets may begin in one frame, with ids that count on.
-        let is_followed = other.is_near() || other.repeats > 0 && !other.jumps() && !own.is_numbered(&rows);
+        let [first_own, first_other] = [1 - usize::from(options.base == Some(0)), options.base.unwrap_or(1)];
+        let may_be_own = own.counts(&rows, first_own as f64, within) && (detector || !has_scores);
+        let may_be_other =
+            other.counts(&rows, first_other as f64, frames) && other.targets <= MAX_TARGETS && !has_words;
+        // Rows with a target each may be those of one target, if these follow each other. Several targets may begin in one
+        // frame, with ids that count on.
+        let chains = other.repeats > 1 && other.far == 0;
+        let may_follow = may_be_other && other.repeats > 0 && !other.jumps() && !own.is_numbered(&rows);
         // An index before the frame counts with it.
         let is_index = rows.len() > 2 && rows.iter().all(|row| row[1] - row[0] == rows[0][1] - rows[0][0]);
-        let is_alone = own.repeats == 0 && (is_followed || is_index);
-        let fits_own = may_be_own && (own.is_track() || !other.is_track() && !is_alone);
-        let base = options.base.map_or(1.0, |base| base as f64);
-        let may_be_other = other.counts(&rows, base, frames) && other.targets <= MAX_TARGETS && !has_words;
+        let is_alone = own.repeats == 0 && (other.is_near() || chains || may_follow || is_index);
+        let leaps = may_be_other
+            && (other.repeats > 0 && 2 * own.far > own.repeats || other.repeats > 2 && other.far == 0 && own.near == 0);
+        let fits_own = may_be_own && (own.is_track() || !other.is_track() && !is_alone && !leaps);
         let is_one_frame = other.is_one_frame && other.is_numbered(&rows) && !own.is_track();
         // A coordinate in the place of the id makes many short tracks, or several with one box in each frame.
         let are_ids = other.targets == 1 || own.targets < rows.len() && 4 * other.repeats >= 3 * rows.len();
         let is_other = are_ids && (other.is_track() || has_scores && other.is_near()) || is_one_frame;
-        let fits_other = is_detected && !has_words || may_be_other && is_other;
+        // No frame is 0, and none behind the last one.
+        let is_no_frame =
+            !own.counts(&rows, first_own as f64, frames) && (other.targets == 1 || detector && counts[0] > 6);
+        let fits_other = is_detected && !has_words || may_be_other && (is_other || is_no_frame);
         let both = "id,frame,x,y,w,h or frame,id,x,y,w,h of MOT: write one of the two above";
-        let from_0 = if rows.iter().any(|row| row[0] * row[1] == 0.0) { format!("; {FROM_0}") } else { String::new() };
+        let is_0 = |at: usize| rows.iter().any(|row| row[at] == 0.0) && !rows.iter().all(|row| row[at] == 0.0);
+        let from_0 = if is_0(0) || is_0(1) { format!("; {FROM_0}") } else { String::new() };
         match (fits_own, fits_other) {
             (true, false) if !(may_be_other && other.is_track()) => Ok(columns(false, false)),
             (false, true) => Ok(columns(true, false)),
@@ -382,15 +413,18 @@ impl Order {
 }
 
 /// Rows of MOT.
-fn mot(cells: &Cells, columns: &Columns, info: Option<&Info>, options: &LabelOptions) -> Wrong<Clip> {
+fn mot(cells: &Cells<'_>, columns: &Columns, info: Option<&Info>, options: &LabelOptions) -> Wrong<Clip> {
     let mut clip = Clip { marked: is_own(cells), ..Clip::default() };
     let (mut rows, mut count) = (Vec::new(), None);
     for line in cells.lines() {
         let line = line?;
-        let row = line.numbers()?;
+        let row = line.numbers(usize::MAX)?;
         let count = *count.get_or_insert(row.len());
         if row.len() != count && !columns.is_full {
             return Err(line.wrong(format!("not frame,id,x,y,w,h as the others: {} numbers, not {count}", row.len())));
+        }
+        if row.len() == 9 && (row[6] > 1.0 || !(-1.0..=1.0).contains(&row[8])) {
+            return Err(line.wrong("it is not frame,id,x,y,w,h,confidence,class,visibility"));
         }
         if !matches!(row.len(), 9 | 10) && row.get(6).is_some_and(|&score| score > 1.0) {
             return Err(line.wrong(format!("{} is no confidence, which the seventh number is", row[6])));
@@ -405,8 +439,8 @@ fn mot(cells: &Cells, columns: &Columns, info: Option<&Info>, options: &LabelOpt
     }
     let base = match options.base {
         Some(base) => base,
-        // MOT counts from 1, and so do rows that begin there.
-        None if columns.is_full || rows.iter().any(|(_, row)| row[0] <= 1.0) => 1,
+        // MOT counts from 1, and so do rows with its header and rows that begin there.
+        None if columns.is_full || columns.header.is_some() || rows.iter().any(|(_, row)| row[0] <= 1.0) => 1,
         None => base_of(rows.iter().map(|(_, row)| row[0] as usize), certain_length(info))?,
     };
     for (line, mut row) in rows {
@@ -431,8 +465,8 @@ fn mot(cells: &Cells, columns: &Columns, info: Option<&Info>, options: &LabelOpt
 }
 
 /// A box of a detector, whatever its id; a score of -1 is none.
-fn detected(line: &Line, columns: &Columns, options: &LabelOptions) -> Wrong<Label> {
-    let row = line.numbers()?;
+fn detected(line: &Line<'_>, columns: &Columns, options: &LabelOptions) -> Wrong<Label> {
+    let row = line.numbers(usize::MAX)?;
     let is_right = columns.header.is_some() || columns.is_full == matches!(row.len(), 9 | 10);
     let [frame, _, x, y, w, h, ref rest @ ..] = row[..] else {
         return Err(line.wrong("is not frame,id,x,y,w,h,score"));
@@ -450,11 +484,11 @@ fn detected(line: &Line, columns: &Columns, options: &LabelOptions) -> Wrong<Lab
 
 /// Whether this program has written the rows: each target begins with the confidence `1`, and decimals have no zero at
 /// their end.
-fn is_own(cells: &Cells) -> bool {
+fn is_own(cells: &Cells<'_>) -> bool {
     let mut begun = BTreeSet::new();
     cells.lines().all(|line| {
         let Ok(Line { cells, .. }) = line else { return false };
-        let cells: Vec<&str> = cells.iter().collect();
+        let cells: Vec<&str> = cells.iter().map(|cell| &**cell).collect();
         let [_, id, .., confidence, "-1", "-1", "-1"] = cells[..] else { return false };
         let is_short = !confidence.contains('.') || !confidence.ends_with('0');
         confidence == "0" || is_short && (!begun.insert(id.to_owned()) || confidence == "1")
@@ -462,7 +496,7 @@ fn is_own(cells: &Cells) -> bool {
 }
 
 /// The targets of our own lines, in the order in which they come.
-fn given(cells: &Cells, columns: &Columns, options: &LabelOptions) -> Wrong<Vec<TargetRecord>> {
+fn given(cells: &Cells<'_>, columns: &Columns, options: &LabelOptions) -> Wrong<Vec<TargetRecord>> {
     let mut places = BTreeMap::new();
     let mut targets: Vec<(TargetRecord, BTreeMap<usize, BBox>)> = Vec::new();
     for line in cells.lines() {

@@ -309,6 +309,41 @@ fn lists_of_trackers_and_people() {
     table.text("lines that end in CR", &mot(1, 1..=4, full("0.5")).replace('\n', "\r"), Boxes(cars(&[1, 2, 3, 4])));
     table.text("frames of ours from 0", &(line(1, 0, car(1)) + &line(1, 4, car(5))), Refused("--labels-base 0"));
     table.folder("frames of ours from 0, said", "file.txt --labels-base 0", Boxes(cars(&[1, 5])));
+    let fast: String = all.clone().map(|at| format!("{at},1,{},50,6,8\n", 7 * at)).collect();
+    table.text("a small target that leaps", &fast, Refused("of MOT: write one"));
+    let walking: String = [1, 6, 11, 16]
+        .iter()
+        .flat_map(|at| (1..3).map(move |id| format!("{at},{id},{},{},24,40\n", 20 + 4 * at, 45 * id - 40)))
+        .collect();
+    table.text("people in some frames", &walking, Refused("of MOT: write one"));
+    let apart: String =
+        [(3, SIGN), (7, car(1))].iter().map(|(id, bbox)| line(*id, 1, *bbox).replace('\n', ",car\n")).collect();
+    let two = boxes(&[(3, &[1], Some(SIGN)), (7, &[1], None)]);
+    table.text("our lines, ids with gaps", &apart, Boxes(two.clone()));
+    table.text("a comment that is a sentence", &format!("# x, y, w, h in pixels\n{apart}"), Boxes(two.clone()));
+    table.text("a comment with a title", &format!("# lines: id,frame,x,y,w,h,class\n{apart}"), Boxes(two.clone()));
+    table.text(
+        "a header with commas, rows without",
+        &format!("id,frame,x,y,w,h,class\n{}", apart.replace(',', ";")),
+        Boxes(two.clone()),
+    );
+    table.text(
+        "quotes after blanks",
+        &apart.replace(",car", ", \"a, \"\"b\"\"\", c;d").replace(',', ", "),
+        Boxes(two.clone()),
+    );
+    table.text(
+        "a quote without its end",
+        &apart.replacen(",car", ",\"car", 1),
+        Refused("line 1: `3,1,100,60,30,24,\"car`: a quote"),
+    );
+    table.text(
+        "an empty cell before tabs",
+        &apart.replacen("3,1,", ",1,1,", 1).replace(',', "\t"),
+        Refused("cell 1 is empty"),
+    );
+    let kinds: String = all.clone().map(|at| format!("{at},1,0,{},0.9,1\n", joined(car(at), ","))).collect();
+    table.text("nine columns of another kind", &kinds, Refused("frame,id,x,y,w,h"));
     let none = mot(1, 1..=3, full("0")) + &mot(1, [4], full("1"));
     table.text("confidences that count and others", &none, Said(cars(&[4]), "3 boxes with the confidence 0"));
     table.text("none that counts", &mot(1, 1..=3, full("0")), Refused("all its boxes have the confidence 0"));
