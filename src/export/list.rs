@@ -412,13 +412,25 @@ impl Order {
     }
 }
 
+/// The number of the first frame in rows of MOT.
+fn base(cells: &Cells<'_>, columns: &Columns, info: Option<&Info>, options: &LabelOptions) -> Wrong<usize> {
+    // MOT counts from 1, and so do rows with its header.
+    if let Some(base) = options.base.or((columns.is_full || columns.header.is_some()).then_some(1)) {
+        return Ok(base);
+    }
+    let heads = cells.lines().map(|line| line?.head()).collect::<Wrong<Vec<_>>>()?;
+    let frames = || heads.iter().filter(|head| head[1] != -1.0).map(|head| head[0] as usize);
+    // Rows that begin there count from it, too.
+    if frames().min().is_none_or(|first| first <= 1) { Ok(1) } else { base_of(frames(), certain_length(info)) }
+}
+
 /// Rows of MOT.
 fn mot(cells: &Cells<'_>, columns: &Columns, info: Option<&Info>, options: &LabelOptions) -> Wrong<Clip> {
     let mut clip = Clip { marked: is_own(cells), ..Clip::default() };
-    let (mut rows, mut count) = (Vec::new(), None);
+    let (base, mut count) = (base(cells, columns, info, options)?, None);
     for line in cells.lines() {
         let line = line?;
-        let row = line.numbers(usize::MAX)?;
+        let mut row = line.numbers(usize::MAX)?;
         let count = *count.get_or_insert(row.len());
         if row.len() != count && !columns.is_full {
             return Err(line.wrong(format!("not frame,id,x,y,w,h as the others: {} numbers, not {count}", row.len())));
@@ -429,21 +441,10 @@ fn mot(cells: &Cells<'_>, columns: &Columns, info: Option<&Info>, options: &Labe
         if !matches!(row.len(), 9 | 10) && row.get(6).is_some_and(|&score| score > 1.0) {
             return Err(line.wrong(format!("{} is no confidence, which the seventh number is", row[6])));
         }
-        match row[1] {
-            -1.0 => clip.untracked += 1,
-            _ => rows.push((line, row)),
+        if row[1] == -1.0 {
+            clip.untracked += 1;
+            continue;
         }
-    }
-    if rows.is_empty() && clip.untracked > 0 {
-        return Err("its boxes have the id -1: they are detections of no target; --detections FILE tracks these".into());
-    }
-    let base = match options.base {
-        Some(base) => base,
-        // MOT counts from 1, and so do rows with its header and rows that begin there.
-        None if columns.is_full || columns.header.is_some() || rows.iter().any(|(_, row)| row[0] <= 1.0) => 1,
-        None => base_of(rows.iter().map(|(_, row)| row[0] as usize), certain_length(info))?,
-    };
-    for (line, mut row) in rows {
         row[0] += 1.0 - base as f64;
         let entry = Entry::of(&row).map_err(|reason| {
             let hint = if row[0] == 0.0 { format!("; {FROM_0}") } else { String::new() };
@@ -460,6 +461,9 @@ fn mot(cells: &Cells<'_>, columns: &Columns, info: Option<&Info>, options: &Labe
                 clip.boxes.push(Label { id: target, frame, bbox, given, ..Label::default() });
             }
         }
+    }
+    if clip.untracked > 0 && clip.boxes.is_empty() && clip.ignored == 0 {
+        return Err("its boxes have the id -1: they are detections of no target; --detections FILE tracks these".into());
     }
     Ok(clip)
 }
