@@ -111,9 +111,11 @@ impl<'a> Cells<'a> {
         Ok(cells)
     }
 
+    /// The lines with a cell that is not empty, as spreadsheets have others at the end.
     fn lines(&self) -> impl Iterator<Item = Wrong<Line<'a>>> {
         let delimiter = self.delimiter;
-        self.lines.iter().map(move |&(number, text)| Line::new(number, text, delimiter))
+        let lines = self.lines.iter().map(move |&(number, text)| Line::new(number, text, delimiter));
+        lines.filter(|line| !line.as_ref().is_ok_and(|line| line.cells.is_empty()))
     }
 }
 
@@ -241,9 +243,10 @@ impl Columns {
         if columns.is_mot && columns.corners {
             return Err("lines frame,id,… are those of MOT, x,y,w,h: for corners write id,frame,x1,y1,x2,y2".into());
         }
+        let Some(count) = columns.header else { return Ok(columns) };
         for line in cells.lines() {
             let line = line?;
-            if let Some(count) = columns.header.filter(|count| line.cells.len() > *count) {
+            if line.cells.len() > count {
                 return Err(line.wrong(format!("it has {} cells, and the header {count}", line.cells.len())));
             }
         }

@@ -337,6 +337,7 @@ fn lists_of_trackers_and_people() {
         &apart.replacen(",car", ",\"car", 1),
         Refused("line 1: `3,1,100,60,30,24,\"car`: a quote"),
     );
+    table.text("empty rows of a spreadsheet", &format!("{apart},,,,,,\n,,,,,,\n"), Boxes(two.clone()));
     table.text(
         "an empty cell before tabs",
         &apart.replacen("3,1,", ",1,1,", 1).replace(',', "\t"),
