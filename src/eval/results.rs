@@ -115,17 +115,18 @@ impl ResultFiles {
         }
         boxes.drain(..skipped);
         let (rows, frames) = (boxes.len(), sequence.truth.len());
-        let lengths = || format!("{} has {rows} rows for {frames} frames", path.display());
+        let from = if skipped == 0 { String::new() } else { format!(" from image {} on", skipped + 1) };
+        let lengths = format!("{rows} rows{from} for {frames} frames");
+        let refused = |what: &str| Err(wrong(format!("{} has {lengths}{what}", path.display())));
         // Rows of MOT say their frames.
         if rows != frames && annotations.target().is_none() && !begins_with_label(&boxes, sequence) {
-            return Err(wrong(lengths() + ", and its first row is not for certain that of the first frame"));
+            return refused(", and its first row is not for certain that of the first frame");
         }
         if rows < frames && !self.allow_short {
-            return Err(wrong(lengths() + ": --allow-short takes the last ones for missing"));
+            return refused(": --allow-short takes the last ones for missing");
         }
         boxes.resize(sequence.truth.len(), NO_BOX);
-        let from = if skipped == 0 { String::new() } else { format!(" from image {} on", skipped + 1) };
-        let lengths = |what: &str| Some(format!("{rows} rows{from} for {frames} frames: {what}"));
+        let lengths = |what: &str| Some(format!("{lengths}: {what}"));
         let warning = match (rows.cmp(&frames), toolkit) {
             _ if is_moved_by_one(boxes[0], sequence) => {
                 Some("the first box is the label moved by (1, 1): one of them is 1-based, the other 0-based".into())

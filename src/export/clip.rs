@@ -269,7 +269,7 @@ fn choose(mut clips: Vec<Clip>, purpose: &mut Purpose<'_>) -> Wrong<Clip> {
         [at] => {
             let clip = clips.swap_remove(at);
             if others > 0 {
-                let own = clip.names.first().map_or("a clip without a name", String::as_str);
+                let own = clip.shown_name();
                 purpose.notes.push(format!("the labels of {own} are read, those of {others} other clips are left out"));
             }
             Ok(clip)
@@ -281,8 +281,8 @@ fn choose(mut clips: Vec<Clip>, purpose: &mut Purpose<'_>) -> Wrong<Clip> {
             Ok(clips.remove(0))
         }
         _ => {
-            let names = clips.iter().map(|clip| clip.names.first().map_or("a clip without a name", String::as_str));
-            Err(format!("it has labels of {}: --labels-clip NAME says whose are read", listed(names)))
+            let names = listed(clips.iter().map(Clip::shown_name));
+            Err(format!("it has labels of {names}: --labels-clip NAME says whose are read"))
         }
     }
 }
@@ -295,6 +295,10 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 impl Clip {
+    fn shown_name(&self) -> &str {
+        self.names.first().map_or("a clip without a name", String::as_str)
+    }
+
     /// Whether the clip has this name.
     fn is_named(&self, name: &str) -> bool {
         self.names.iter().any(|own| own == name || is_same_name(own, name))
@@ -461,7 +465,7 @@ impl Clip {
         let base = match purpose.options.base.or(self.base) {
             Some(base) => base,
             None => {
-                let base = base_of(numbers.iter().flatten().copied(), certain_length(purpose.info))?;
+                let base = base_of(numbers.iter().flatten().copied(), purpose.info.and_then(Info::certain_length))?;
                 purpose.notes.push(format!("the frames in it are numbered from {base} on"));
                 base
             }
@@ -547,11 +551,6 @@ pub(super) fn numbers_of_names(mut frames: impl Iterator<Item = usize>, info: &I
 fn names_clip(group: &str, clip: &str) -> bool {
     let mut parts = group.split(['/', '\\']).map(|part| part.trim_end_matches(|c: char| !c.is_alphanumeric()));
     parts.any(|part| !part.is_empty() && is_same_name(part, clip)) || group == clip
-}
-
-/// The number of frames that a source has, or that its file announces.
-pub(super) fn certain_length(info: Option<&Info>) -> Option<usize> {
-    info.and_then(|info| info.length.or(info.announced_length))
 }
 
 /// The number of the first of `frames`, which all numbers tell together.

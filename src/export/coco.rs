@@ -85,10 +85,6 @@ pub(super) fn read(document: &Value, detector: bool) -> Wrong<Vec<Clip>> {
     let marked = document["info"]["description"].as_str().is_some_and(|text| text.starts_with("kcf-track"));
     let empty = Clip { by: By::Picture, marked, ..Clip::default() };
     let (mut clips, mut places) = (Vec::<Clip>::new(), BTreeMap::<Option<String>, usize>::new());
-    // A number, or the same as a text, or a name.
-    let key = |id: &Value| {
-        Some(number::<u64>(id).map_or_else(|| id.to_string(), |id| id.to_string())).filter(|_| !id.is_null())
-    };
     let videos = document["videos"].as_array().map_or(&[][..], Vec::as_slice);
     for video in videos {
         let names = video["name"].as_str().or(video["file_name"].as_str()).map(String::from);
@@ -97,8 +93,7 @@ pub(super) fn read(document: &Value, detector: bool) -> Wrong<Vec<Clip>> {
     }
     let mut images = BTreeMap::<u64, (usize, usize)>::new();
     for image in list("images")? {
-        let video = key(&image["video_id"]);
-        let place = *places.entry(video).or_insert(clips.len());
+        let place = *places.entry(key(&image["video_id"])).or_insert(clips.len());
         if place == clips.len() {
             if !videos.is_empty() && !image["video_id"].is_null() {
                 return Err(format!("image {}: it has no video {}", image["id"], image["video_id"]));
@@ -145,7 +140,13 @@ pub(super) fn read(document: &Value, detector: bool) -> Wrong<Vec<Clip>> {
     if clips.is_empty() { Err("there is no image in it".into()) } else { Ok(clips) }
 }
 
-/// The score of a detection; 1 in a document of labels.
+/// The id of a video: a number, the same as a text, or a name.
+fn key(id: &Value) -> Option<String> {
+    let text_of = |id: &Value| number::<u64>(id).map_or_else(|| id.to_string(), |id| id.to_string());
+    (!id.is_null()).then(|| text_of(id))
+}
+
+/// The score of a detection; 1 without one.
 fn score(annotation: &Value) -> Wrong<f64> {
     match (&annotation["score"], ["confidence", "conf"].iter().find(|name| !annotation[name].is_null())) {
         (Value::Null, None) => Ok(1.0),
@@ -226,7 +227,7 @@ pub(super) fn detections(mut document: Value, info: Option<&Info>) -> Wrong<Vec<
                 images.push(json!({
                     "id": image, "frame_id": id, "file_name": name, "width": width, "height": height
                 }));
-                images.len() - 1
+                image
             }))
             .into();
         }

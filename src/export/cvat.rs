@@ -166,11 +166,9 @@ pub(super) fn read(text: &str) -> Wrong<Vec<Clip>> {
     let document = document.map_err(|error| format!("it is not XML of CVAT: {error}"))?;
     let all = |name| document.descendants().filter(move |node: &Node<'_, '_>| node.has_tag_name(name));
     let tracks: Vec<_> = all("track").collect();
-    if tracks.is_empty() && (all("image").next().is_some() || document.root_element().has_tag_name("annotation")) {
-        return Err(NO_IDS.into());
-    }
     if tracks.is_empty() {
-        return Err("there is no track in it, as CVAT for video has them".into());
+        let is_of_images = all("image").next().is_some() || document.root_element().has_tag_name("annotation");
+        return Err(if is_of_images { NO_IDS } else { "there is no track in it, as CVAT for video has them" }.into());
     }
     // In a file that CVAT has written, a person may have changed any keyframe.
     let by_cvat = all("dumped").next().is_some();

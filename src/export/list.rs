@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::clip::{Clip, Label, LabelOptions, Wrong, base_of, certain_length, check_sizes};
+use super::clip::{Clip, Label, LabelOptions, Wrong, base_of, check_sizes};
 use super::labels::check_box;
 use super::record::{Given, TargetRecord};
 use crate::bbox::BBox;
@@ -273,71 +273,25 @@ impl Columns {
     /// The columns of lines without a header.
     fn of_numbers(cells: &Cells<'_>, frames: Option<usize>, options: &LabelOptions, detector: bool) -> Wrong<Self> {
         let columns = |is_mot, is_full| Self { is_mot, corners: options.corners, header: None, is_full };
-        let (mut rows, mut first, mut counts) = (Vec::new(), None, [usize::MAX, 0]);
-        let (mut has_words, mut has_scores) = (false, false);
+        let (mut facts, mut first) = (Facts { least: usize::MAX, ..Facts::default() }, None);
         for line in cells.lines() {
             let line = line?;
-            let [id, frame, x, y, mut w, mut h] = line.head()?;
-            if options.corners {
-                (w, h) = (w - x, h - y);
-            }
-            rows.push([id, frame, x, y, w, h]);
-            let rest: Vec<_> =
-                line.cells.iter().skip(6).map(|cell| line.number(cell).filter(|n| n.is_finite())).collect();
-            has_words |= rest.contains(&None);
-            has_scores |= rest.first().is_some_and(|score| score.is_some_and(|score| score.fract() != 0.0));
-            let count = line.cells.len();
-            counts = [counts[0].min(count), counts[1].max(count)];
-            if !matches!(count, 6..=10) || has_words && count > 8 {
-                return Err(line.wrong(format!("it has {count} cells, and is neither {OWN} nor MOT")));
-            }
+            facts.add(&line, options)?;
             first.get_or_insert(line);
         }
-        let Some(first) = first else { return Ok(columns(false, false)) };
-        match counts {
-            [9..=10, _] => return Ok(columns(true, true)),
-            [least, 9..=10] => {
-                return Err(format!(
-                    "it has lines of {least} and of {} numbers, which are not those of MOT",
-                    counts[1]
-                ));
-            }
-            _ => {}
-        }
-        let (own, other) = (Order::new(&rows, 0, 1), Order::new(&rows, 1, 0));
-        let is_detected = rows.iter().all(|row| row[1] == -1.0);
-        // Frames beyond the last are left out, unless they may be ids.
-        let within = frames.filter(|_| other.repeats > 0);
-        let [first_own, first_other] = [1 - usize::from(options.base == Some(0)), options.base.unwrap_or(1)];
-        let may_be_own = own.counts(&rows, first_own as f64, within) && (detector || !has_scores);
-        let may_be_other =
-            other.counts(&rows, first_other as f64, frames) && other.targets <= MAX_TARGETS && !has_words;
-        // Rows with a target each may be those of one target, if these follow each other. Several targets may begin in one
-        // frame, with ids that count on.
-        let chains = other.repeats > 1 && other.far == 0;
-        let may_follow = may_be_other && other.repeats > 0 && !other.jumps() && !own.is_numbered(&rows);
-        // An index before the frame counts with it.
-        let is_index = rows.len() > 2 && rows.iter().all(|row| row[1] - row[0] == rows[0][1] - rows[0][0]);
-        let is_alone = own.repeats == 0 && (other.is_near() || chains || may_follow || is_index);
-        let leaps = may_be_other
-            && (other.repeats > 0 && 2 * own.far > own.repeats || other.repeats > 2 && other.far == 0 && own.near == 0);
-        let fits_own = may_be_own && (own.is_track() || !other.is_track() && !is_alone && !leaps);
-        let is_one_frame = other.is_one_frame && other.is_numbered(&rows) && !own.is_track();
-        // A coordinate in the place of the id makes many short tracks, or several with one box in each frame.
-        let are_ids = other.targets == 1 || own.targets < rows.len() && 4 * other.repeats >= 3 * rows.len();
-        let is_other = are_ids && (other.is_track() || has_scores && other.is_near()) || is_one_frame;
-        // No frame is 0, and none behind the last one.
-        let is_no_frame =
-            !own.counts(&rows, first_own as f64, frames) && (other.targets == 1 || detector && counts[0] > 6);
-        let fits_other = is_detected && !has_words || may_be_other && (is_other || is_no_frame);
         let both = "id,frame,x,y,w,h or frame,id,x,y,w,h of MOT: write one of the two above";
-        let is_0 = |at: usize| rows.iter().any(|row| row[at] == 0.0) && !rows.iter().all(|row| row[at] == 0.0);
-        let from_0 = if is_0(0) || is_0(1) { format!("; {FROM_0}") } else { String::new() };
-        match (fits_own, fits_other) {
-            (true, false) if !(may_be_other && other.is_track()) => Ok(columns(false, false)),
-            (false, true) => Ok(columns(true, false)),
-            (true, _) => Err(first.wrong(format!("may be {both}"))),
-            (false, false) => Err(first.wrong(format!("is not for certain {both}{from_0}"))),
+        match (first, facts.least, facts.most) {
+            (None, ..) => Ok(columns(false, false)),
+            (_, 9..=10, _) => Ok(columns(true, true)),
+            (_, least, most @ 9..=10) => {
+                Err(format!("it has lines of {least} and of {most} numbers, which are not those of MOT"))
+            }
+            (Some(first), ..) => match facts.fit(frames, options, detector) {
+                (true, false) => Ok(columns(false, false)),
+                (false, true) => Ok(columns(true, false)),
+                (true, true) => Err(first.wrong(format!("may be {both}"))),
+                (false, false) => Err(first.wrong(format!("is not for certain {both}{}", facts.hint()))),
+            },
         }
     }
 
@@ -346,6 +300,77 @@ impl Columns {
         let size = info.filter(|_| self.header.is_none() && !self.corners).and_then(Info::frame_size);
         let header = if self.is_mot { "frame,id,x,y,w,h" } else { "id,frame,x1,y1,x2,y2 or id,frame,x,y,w,h" };
         check_sizes(boxes, size).map_err(|reason| format!("{reason}: write {header} above them"))
+    }
+}
+
+/// Lines without a header.
+#[derive(Default)]
+struct Facts {
+    /// The first six numbers of each line, the box by its size.
+    rows: Vec<[f64; 6]>,
+    /// The least and the largest number of cells.
+    least: usize,
+    most: usize,
+    /// A cell behind the box is no number.
+    has_words: bool,
+    /// A number behind the box is a fraction.
+    has_scores: bool,
+}
+
+impl Facts {
+    fn add(&mut self, line: &Line<'_>, options: &LabelOptions) -> Wrong<()> {
+        let [id, frame, x, y, mut w, mut h] = line.head()?;
+        if options.corners {
+            (w, h) = (w - x, h - y);
+        }
+        self.rows.push([id, frame, x, y, w, h]);
+        let number = |cell: &Cow<'_, str>| line.number(cell).filter(|number| number.is_finite());
+        let mut rest = line.cells[6..].iter().map(number);
+        self.has_scores |= rest.clone().next().flatten().is_some_and(|score| score.fract() != 0.0);
+        self.has_words |= rest.any(|number| number.is_none());
+        let count = line.cells.len();
+        (self.least, self.most) = (self.least.min(count), self.most.max(count));
+        match !matches!(count, 6..=10) || self.has_words && count > 8 {
+            true => Err(line.wrong(format!("it has {count} cells, and is neither {OWN} nor MOT"))),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the lines may be ours, and whether they may be those of MOT.
+    fn fit(&self, frames: Option<usize>, options: &LabelOptions, detector: bool) -> (bool, bool) {
+        let Self { rows, has_words, has_scores, .. } = self;
+        let (own, other) = (Order::new(rows, 0, 1), Order::new(rows, 1, 0));
+        // Frames beyond the last are left out, unless they may be ids.
+        let within = frames.filter(|_| other.repeats > 0);
+        let [first_own, first_other] = [1.0 - shift(options), options.base.unwrap_or(1) as f64];
+        let may_be_own = own.counts(rows, first_own, within) && (detector || !has_scores);
+        let may_be_other = other.counts(rows, first_other, frames) && other.targets <= MAX_TARGETS && !has_words;
+        // Rows with a target each may be those of one target, if these follow each other. Several targets may begin in one
+        // frame, with ids that count on.
+        let chains = other.repeats > 1 && other.far == 0;
+        let may_follow = may_be_other && other.repeats > 0 && !other.jumps() && !own.is_numbered(rows);
+        // An index before the frame counts with it.
+        let is_index = rows.len() > 2 && rows.iter().all(|row| row[1] - row[0] == rows[0][1] - rows[0][0]);
+        let is_alone = own.repeats == 0 && (other.is_near() || chains || may_follow || is_index);
+        let leaps = may_be_other
+            && (other.repeats > 0 && 2 * own.far > own.repeats || other.repeats > 2 && other.far == 0 && own.near == 0);
+        let fits_own = may_be_own && (own.is_track() || !other.is_track() && !is_alone && !leaps);
+        let is_one_frame = other.is_one_frame && other.is_numbered(rows) && !own.is_track();
+        // A coordinate in the place of the id makes many short tracks, or several with one box in each frame.
+        let are_ids = other.targets == 1 || own.targets < rows.len() && 4 * other.repeats >= 3 * rows.len();
+        let is_other = are_ids && (other.is_track() || *has_scores && other.is_near()) || is_one_frame;
+        // No frame is 0, and none behind the last one.
+        let is_no_frame = !own.counts(rows, first_own, frames) && (other.targets == 1 || detector && self.least > 6);
+        let is_detected = !has_words && rows.iter().all(|row| row[1] == -1.0);
+        let fits_other = is_detected || may_be_other && (is_other || is_no_frame || fits_own && other.is_track());
+        (fits_own, fits_other)
+    }
+
+    /// What to do if some numbers are 0.
+    fn hint(&self) -> String {
+        let zeros = |at: usize| self.rows.iter().filter(|row| row[at] == 0.0).count();
+        let is_any = [0, 1].iter().any(|&at| (1..self.rows.len()).contains(&zeros(at)));
+        if is_any { format!("; {FROM_0}") } else { String::new() }
     }
 }
 
@@ -415,6 +440,16 @@ impl Order {
     }
 }
 
+/// What to add to a frame so that it counts from 1.
+fn shift(options: &LabelOptions) -> f64 {
+    if options.base == Some(0) { 1.0 } else { 0.0 }
+}
+
+/// What to do about this frame, which counts from 1.
+fn hint(frame: f64) -> String {
+    if frame == 0.0 { format!("; {FROM_0}") } else { String::new() }
+}
+
 /// The number of the first frame in rows of MOT.
 fn base(cells: &Cells<'_>, columns: &Columns, info: Option<&Info>, options: &LabelOptions) -> Wrong<usize> {
     // MOT counts from 1, and so do rows with its header.
@@ -424,7 +459,11 @@ fn base(cells: &Cells<'_>, columns: &Columns, info: Option<&Info>, options: &Lab
     let heads = cells.lines().map(|line| line?.head()).collect::<Wrong<Vec<_>>>()?;
     let frames = || heads.iter().filter(|head| head[1] != -1.0).map(|head| head[0] as usize);
     // Rows that begin there count from it, too.
-    if frames().min().is_none_or(|first| first <= 1) { Ok(1) } else { base_of(frames(), certain_length(info)) }
+    if frames().min().is_none_or(|first| first <= 1) {
+        Ok(1)
+    } else {
+        base_of(frames(), info.and_then(Info::certain_length))
+    }
 }
 
 /// Rows of MOT.
@@ -434,14 +473,14 @@ fn mot(cells: &Cells<'_>, columns: &Columns, info: Option<&Info>, options: &Labe
     for line in cells.lines() {
         let line = line?;
         let mut row = line.numbers(usize::MAX)?;
-        let count = *count.get_or_insert(row.len());
+        let (count, is_full) = (*count.get_or_insert(row.len()), matches!(row.len(), 9 | 10));
         if row.len() != count && !columns.is_full {
             return Err(line.wrong(format!("not frame,id,x,y,w,h as the others: {} numbers, not {count}", row.len())));
         }
         if row.len() == 9 && (row[6] > 1.0 || !(-1.0..=1.0).contains(&row[8])) {
             return Err(line.wrong("it is not frame,id,x,y,w,h,confidence,class,visibility"));
         }
-        if !matches!(row.len(), 9 | 10) && row.get(6).is_some_and(|&score| score > 1.0) {
+        if !is_full && row.get(6).is_some_and(|&score| score > 1.0) {
             return Err(line.wrong(format!("{} is no confidence, which the seventh number is", row[6])));
         }
         if row[1] == -1.0 {
@@ -449,15 +488,12 @@ fn mot(cells: &Cells<'_>, columns: &Columns, info: Option<&Info>, options: &Labe
             continue;
         }
         row[0] += 1.0 - base as f64;
-        let entry = Entry::of(&row).map_err(|reason| {
-            let hint = if row[0] == 0.0 { format!("; {FROM_0}") } else { String::new() };
-            line.wrong(format!("{reason}{hint}"))
-        })?;
+        let entry = Entry::of(&row).map_err(|reason| line.wrong(reason + &hint(row[0])))?;
         let Entry { frame, target, numbers, confidence } = entry;
         let bbox = Some(Base::One.to_bbox(numbers));
         check_box(target, frame as usize, bbox).map_err(|reason| line.wrong(reason))?;
         // MOT marks boxes that do not count by 0.
-        match confidence == 0.0 && matches!(row.len(), 9 | 10) {
+        match confidence == 0.0 && is_full {
             true => clip.ignored += 1,
             false => {
                 let (frame, given) = (frame as usize, confidence == 1.0);
@@ -478,9 +514,9 @@ fn detected(line: &Line<'_>, columns: &Columns, options: &LabelOptions) -> Wrong
     let [frame, _, x, y, w, h, ref rest @ ..] = row[..] else {
         return Err(line.wrong("is not frame,id,x,y,w,h,score"));
     };
-    let frame = frame + if options.base == Some(0) { 1.0 } else { 0.0 };
+    let frame = frame + shift(options);
     if frame == 0.0 {
-        return Err(line.wrong(format!("a frame 0; {FROM_0}")));
+        return Err(line.wrong(format!("a frame 0{}", hint(frame))));
     }
     if frame.fract() != 0.0 || !(1.0..1e9).contains(&frame) || !is_right {
         return Err(line.wrong("is not frame,id,x,y,w,h,score"));
@@ -510,13 +546,12 @@ fn given(cells: &Cells<'_>, columns: &Columns, options: &LabelOptions) -> Wrong<
         let line = line?;
         let [id, frame, x, y, a, b] = line.head()?;
         let whole = |value: f64, least: f64| value.fract() == 0.0 && (least..=f64::from(u32::MAX)).contains(&value);
-        let frame = frame + if options.base == Some(0) { 1.0 } else { 0.0 };
+        let frame = frame + shift(options);
         if !whole(id, 0.0) {
             return Err(line.wrong(format!("the id {id} is not a non-negative integer")));
         }
         if !whole(frame, 1.0) {
-            let hint = if frame == 0.0 { format!("; {FROM_0}") } else { String::new() };
-            return Err(line.wrong(format!("the frame {frame} is not a positive integer{hint}")));
+            return Err(line.wrong(format!("the frame {frame} is not a positive integer{}", hint(frame))));
         }
         let (id, frame) = (id as u32, frame as usize);
         let bbox = if columns.corners { BBox::new(x, y, a - x, b - y) } else { BBox::new(x, y, a, b) };

@@ -145,7 +145,7 @@ impl Annotations {
         let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
         let (mut rows, mut entries, mut is_mot, mut polygons) = (Vec::new(), Vec::new(), None, Vec::new());
         for (line, text) in (1..).zip(text.trim_end().lines()) {
-            let numbers = numbers(text, |count| matches!(count, 4 | 8..=10)).map_err(|reason| wrong(line, reason))?;
+            let numbers = numbers(text).map_err(|reason| wrong(line, reason))?;
             if line > MAX_ROWS {
                 return Err(wrong(line, format!("a file has at most {MAX_ROWS} rows")));
             }
@@ -245,8 +245,9 @@ pub(crate) fn text_files(folder: &Path, levels: usize) -> std::io::Result<Vec<Pa
 }
 
 /// The numbers of a line. A comma within the words between blanks or semicolons may be the decimal point: the count of
-/// numbers that `fits` decides.
-pub(crate) fn numbers(line: &str, fits: fn(usize) -> bool) -> Result<Vec<f64>, String> {
+/// numbers decides.
+fn numbers(line: &str) -> Result<Vec<f64>, String> {
+    let fits = |count: usize| matches!(count, 4 | 8..=10);
     let parsed = |word: &str| word.parse().map_err(|_| format!("`{}` is not a number", shortened(word)));
     let words = || line.split(|c: char| c.is_whitespace() || c == ';').filter(|word| !word.is_empty());
     let is_decimal = |word: &str| !word.contains(',') || !word.starts_with(',') && !word.ends_with(',');

@@ -312,16 +312,13 @@ impl Aligned {
             ));
             return aligned;
         }
-        if file.target().is_none() && 2 * rows.len() <= images.len() && rows.len() > 1 {
-            let (rows, images) = (rows.len(), images.len());
-            let what = "it is not used: write a row for each, NaN for no label";
-            warnings.push(format!("{path}: {rows} rows for {images} images: {what}"));
-            return aligned;
-        }
-        for (image, row) in aligned.rows.iter_mut().zip(rows) {
+        let is_sparse = file.target().is_none() && 2 * rows.len() <= images.len() && rows.len() > 1;
+        let used = if is_sparse { &[] } else { rows };
+        for (image, row) in aligned.rows.iter_mut().zip(used) {
             *image = Some(*row);
         }
         let consequence = match rows.len().cmp(&images.len()) {
+            _ if is_sparse => "it is not used: write a row for each, NaN for no label",
             std::cmp::Ordering::Less if file.target().is_none() => "the last images have no truth",
             std::cmp::Ordering::Greater => "the last rows are not used",
             _ => return aligned,

@@ -118,6 +118,12 @@ impl Info {
         self.length.or(self.expected_length)
     }
 
+    /// Number of frames, exact or as the file announces it.
+    #[cfg(feature = "cli")]
+    pub(crate) fn certain_length(&self) -> Option<usize> {
+        self.length.or(self.announced_length)
+    }
+
     /// The true box of the frame at `position`.
     pub fn true_box(&self, position: usize) -> Option<BBox> {
         self.truth.get(position.checked_sub(1)?).copied().flatten()
