@@ -256,5 +256,4 @@ pub(super) fn ids(said: &[Option<u32>]) -> Vec<u32> {
 }
 
 #[cfg(test)]
-#[path = "labels_tests.rs"]
 mod tests;

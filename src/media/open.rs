@@ -142,11 +142,15 @@ pub(crate) fn local(given: &Path) -> &Path {
 }
 
 /// True if the path is a named pipe.
+#[cfg(unix)]
 pub(crate) fn is_pipe(path: &Path) -> bool {
-    #[cfg(unix)]
-    return std::fs::metadata(path).is_ok_and(|file| std::os::unix::fs::FileTypeExt::is_fifo(&file.file_type()));
-    #[cfg(not(unix))]
-    return false;
+    std::fs::metadata(path).is_ok_and(|file| std::os::unix::fs::FileTypeExt::is_fifo(&file.file_type()))
+}
+
+/// Files are no pipes elsewhere.
+#[cfg(not(unix))]
+pub(crate) fn is_pipe(_: &Path) -> bool {
+    false
 }
 
 /// Waits for the header of a pipe, which may never come.
