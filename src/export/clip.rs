@@ -86,15 +86,16 @@ impl Purpose<'_> {
 
     /// Refuses the highest frame of boxes if the source does not have it.
     pub fn check(&self, highest: Option<usize>) -> Wrong<()> {
-        let last = self.last();
-        match highest.filter(|frame| *frame > last) {
-            Some(frame) => {
-                let about = self.frames().filter(|frames| *frames < last).map(|frames| format!("about {frames}"));
-                let last = about.unwrap_or_else(|| last.to_string());
-                Err(format!("a box is of frame {frame}, and the last frame is {last}"))
-            }
+        match highest.filter(|frame| *frame > self.last()) {
+            Some(frame) => Err(format!("a box is of frame {frame}, and the last frame is {}", self.shown_last())),
             None => Ok(()),
         }
+    }
+
+    /// The number of the last frame, for a message.
+    fn shown_last(&self) -> String {
+        let about = self.frames().filter(|frames| *frames < self.last()).map(|frames| format!("about {frames}"));
+        about.unwrap_or_else(|| self.last().to_string())
     }
 
     /// The name of the clip whose labels are read.
@@ -149,6 +150,8 @@ pub(super) struct Clip {
     pub shares: bool,
     /// Its frames are pictures in the order of their names as text, 10 before 2.
     pub by_text: bool,
+    /// Boxes have no ids, and those of a class are one target.
+    pub by_class: bool,
     /// This program has written the file, and its marks of given boxes count.
     pub marked: bool,
     /// Polygons and masks.
@@ -319,7 +322,7 @@ impl Clip {
             }
         }
         if let Some(own) = self.last.filter(|&own| own > purpose.last()) {
-            return Err(format!("its clip goes to frame {own}, and the source to {}", purpose.last()));
+            return Err(format!("its clip goes to frame {own}, and the source to {}", purpose.shown_last()));
         }
         let images = purpose.info.map_or(&[][..], |info| &info.images);
         if self.by_text && !images.is_sorted() {
@@ -409,7 +412,8 @@ impl Clip {
         let found: Vec<Option<(usize, &str)>> = (self.pictures.iter())
             .map(|picture| {
                 let (dir, file) = split(picture.name.as_deref()?);
-                Some((*known.get(file)?, dir))
+                // A picture may be stored in another format.
+                Some((*known.get(file).or_else(|| known.get(without_ending(file)))?, dir))
             })
             .collect();
         let is_own = |dir: &str| match &options.clip {
@@ -513,14 +517,16 @@ fn split(name: &str) -> (&str, &str) {
     name.rfind(['/', '\\']).map_or(("", name), |at| (&name[..at], &name[at + 1..]))
 }
 
-/// The text before the number at the end of a file's name, and that number.
+/// The text before the number at the end of a file's name, and that number; `None` for a time.
 pub(super) fn numbered(file: &str) -> Option<(&str, usize)> {
     let has_ending = |(_, ending): &(&str, &str)| {
         ending.contains(|c: char| c.is_ascii_alphabetic()) && ending.chars().all(char::is_alphanumeric)
     };
     let stem = file.rsplit_once('.').filter(has_ending).map_or(file, |(stem, _)| stem);
-    let digits = stem.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-    Some((&stem[..digits], stem[digits..].parse().ok()?))
+    let (prefix, digits) = stem.split_at(stem.trim_end_matches(|c: char| c.is_ascii_digit()).len());
+    // Decimals, or a time as VoTT writes it.
+    let is_time = prefix.strip_suffix(['.', ',']).is_some_and(|whole| whole.ends_with(|c: char| c.is_ascii_digit()));
+    if is_time || prefix.ends_with("#t=") { None } else { Some((prefix, digits.parse().ok()?)) }
 }
 
 /// Whether the folders of a picture have names that tell nothing of its clip.
@@ -545,6 +551,17 @@ pub(super) fn numbers_of_names(mut frames: impl Iterator<Item = usize>, info: &I
     let other = other.filter(|_| are_numbers)?;
     let name = info.images.get(other - 1)?.file_name()?.to_string_lossy();
     Some(format!("frames count from 1 in the list of pictures: frame {other} is {name}"))
+}
+
+/// Refuses numbers of frames that may be those in names of pictures.
+pub(super) fn check_names(
+    frames: impl Iterator<Item = usize>,
+    info: Option<&Info>,
+    options: &LabelOptions,
+) -> Wrong<()> {
+    let other = info.filter(|_| options.base.is_none()).and_then(|info| numbers_of_names(frames, info));
+    let hint = "--labels-base 1 says that this is right, and 0 that they count from 0";
+    other.map_or(Ok(()), |other| Err(format!("{other}: {hint}")))
 }
 
 /// Whether a folder, or a name before a number, is that of a clip.
@@ -615,6 +632,21 @@ mod tests {
         assert!(is_same_name("a.v2.mp4", "a.v2") && is_same_name("a.v2", "a.v2.mp4"));
         assert!(is_same_name("cam.one.mp4", "cam.one") && !is_same_name("cam.mp4", "cam.one"));
         assert!(!is_same_name("run.dusk", "run.day") && is_same_name("run.day", "run.day"));
+    }
+
+    #[test]
+    fn times_in_names_are_no_numbers_of_frames() {
+        for (name, number) in [
+            ("clip_000036.txt", Some(("clip_", 36))),
+            ("7", Some(("", 7))),
+            ("v1.mp4_12", Some(("v1.mp4_", 12))),
+            ("clip_0.36", None),
+            ("clip_0,36.txt", None),
+            ("clip.mp4#t=1.jpg", None),
+            ("00_00_00.040", None),
+        ] {
+            assert_eq!(numbered(name), number, "{name}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::clip::{Clip, Label, LabelOptions, Purpose, Wrong, check_sizes, placed};
+use super::clip::{Clip, Label, LabelOptions, Purpose, Wrong, check_names, check_sizes, placed};
 use super::labels::json;
 use super::list::{self, FROM_0};
 use super::{coco, yolo};
@@ -83,7 +83,12 @@ fn parse(text: &str, purpose: &mut Purpose<'_>) -> Wrong<Detections> {
             [document] => coco::detections(document.take(), purpose.info)?,
             documents => return Err(format!("it has {} documents: a file has one", documents.len())),
         },
-        Some(_) => vec![list::detections(text, purpose.info, purpose.options)?],
+        Some('<') => return Err("it is XML: boxes of a detector are MOT, COCO, YOLO or JSON lines".into()),
+        Some(_) => {
+            let clip = list::detections(text, purpose.info, purpose.options)?;
+            check_names(clip.boxes.iter().map(|label| label.frame), purpose.info, purpose.options)?;
+            vec![clip]
+        }
         None => return Err("it is empty".into()),
     };
     in_time(clips, purpose)
@@ -99,15 +104,14 @@ fn json_lines(text: &str, purpose: &Purpose<'_>) -> Wrong<Detections> {
             )
         };
         let Line { frame, comes, boxes, mut rest } = serde_json::from_str(line).map_err(wrong)?;
-        let boxes = match boxes {
-            Some(boxes) => boxes,
-            None => {
-                // Fields that any command may have.
-                if let Some(rest) = rest.as_object_mut() {
-                    rest.retain(|name, _| !["do", "tag", "version"].contains(&&**name));
-                }
-                vec![serde_json::from_value(rest).map_err(wrong)?]
-            }
+        // Fields that any command may have.
+        if let Some(rest) = rest.as_object_mut() {
+            rest.retain(|name, _| !["do", "tag", "version"].contains(&&**name));
+        }
+        let boxes = match (boxes, rest.as_object().and_then(|rest| rest.keys().next())) {
+            (Some(_), Some(name)) => return Err(format!("line {number}: `{name}` is no field of a list of boxes")),
+            (Some(boxes), None) => boxes,
+            _ => vec![serde_json::from_value(rest).map_err(wrong)?],
         };
         let [frame, comes] = [frame, comes.unwrap_or(frame)].map(|frame| frame.saturating_add(1) - first);
         if frame.min(comes) == 0 {
@@ -186,6 +190,10 @@ mod tests {
             (r#"[{"image_id":3,"bbox":[1,2,3]}]"#, "annotation 1"),
             (r#"[{"image_id":3,"bbox":[101,52,141,98]}]"#, "as corners"),
             (r#"{"frame":1,"boxes":[{"bbox":[10,52,40,80]},{"bbox":[130,52,150,80]}]}"#, "as corners"),
+            ("3,-1,10,20,30,40,0.5", "frame 3 is 0007.jpg"),
+            ("1,-1,10,20,30,40,0\n2,-1,10,20,30,40,1", "those of classes"),
+            ("<annotations/>", "XML"),
+            (r#"{"frame":1,"format":"xyxy","boxes":[]}"#, "format"),
             ("1,-1,10,52,40,80,0.5\n2,-1,130,52,150,80,0.5", "as corners"),
         ] {
             let error = read(text, &images()).expect_err(text);

@@ -4,13 +4,13 @@
 //! finds the frame of each box, and this file makes targets. Only a file of this program marks the boxes that a person
 //! gave: then these are taken, else all.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::clip::{Clip, Label, LabelOptions, Purpose, Size, Wrong, is_same_name, numbers_of_names, placed};
+use super::clip::{Clip, Label, LabelOptions, Purpose, Size, Wrong, check_names, is_same_name, numbers_of_names, placed};
 use super::document::Document;
 use super::list::{self, List};
 use super::record::{CLASS, FrameRecord, Given, SourceRecord, TargetRecord};
@@ -59,7 +59,8 @@ impl Labels {
             return of(vec![yolo::read(path)?]);
         }
         let bytes = crate::pipe::read(path).map_err(|error| error.to_string())?;
-        let whole = String::from_utf8(bytes).map_err(|_| "it is not text; unpack a zip file first")?;
+        let no_text = "it is not text in UTF-8: unpack a zip file, export CSV from a spreadsheet";
+        let whole = String::from_utf8(bytes).map_err(|_| no_text)?;
         // A list may begin with an empty cell.
         let untrimmed = whole.trim_start_matches('\u{feff}');
         let text = untrimmed.trim();
@@ -94,9 +95,10 @@ impl Labels {
                     // MOT cannot say that it is ours.
                     let tracked = clip.boxes.iter().filter(|label| clip.marked && !label.given).count();
                     let frames = clip.boxes.iter().map(|label| label.frame);
-                    let note = info.filter(|_| !clip.marked).and_then(|info| numbers_of_names(frames, info));
+                    if tracked == 0 {
+                        check_names(frames, info, options)?;
+                    }
                     let mut labels = of(vec![clip])?;
-                    labels.notes.extend(note);
                     let left_out = || format!("{tracked} boxes with a confidence below 1 are left out as tracked");
                     labels.notes.extend((tracked > 0).then(left_out));
                     Ok(labels)
@@ -123,10 +125,36 @@ impl Labels {
 
     fn of_clips(clips: Vec<Clip>, size: Option<Size>, mut purpose: Purpose<'_>) -> Wrong<Self> {
         let (clip, mut boxes) = placed(clips, size, &mut purpose)?;
+        purpose.notes.extend(if clip.by_class { apart(&mut boxes) } else { changed_class(&boxes) });
         boxes.iter_mut().for_each(|label| label.given &= clip.marked);
         let occluded = boxes.iter().filter(|label| label.occluded).map(|label| (label.id, label.frame)).collect();
         Ok(Self { targets: gather(boxes)?, document: None, notes: purpose.notes, size: clip.size, occluded })
     }
+}
+
+/// A note on a target whose class changes.
+fn changed_class(boxes: &[Label]) -> Option<String> {
+    let mut first = BTreeMap::new();
+    let (label, class, other) = boxes.iter().find_map(|label| {
+        let class = label.class.as_ref()?;
+        let known = *first.entry(label.id).or_insert(class);
+        (known != class).then_some((label, known, class))
+    })?;
+    let (id, frame) = (label.id, label.frame);
+    Some(format!("the class of a target is the first: target {id} is {class}, and {other} in frame {frame}"))
+}
+
+/// A note on boxes of a class that may be of two targets, as they lie apart.
+fn apart(boxes: &mut [Label]) -> Option<String> {
+    boxes.sort_by_key(|label| (label.id, label.frame));
+    let is_apart = |pair: &&[Label]| {
+        let boxes = pair[0].bbox.zip(pair[1].bbox).filter(|_| pair[0].id == pair[1].id);
+        boxes.is_some_and(|(a, b)| a.overlap(&b) == 0.0)
+    };
+    let (before, after) = boxes.windows(2).find(is_apart).map(|pair| (pair[0].frame, pair[1].frame))?;
+    Some(format!(
+        "its lines have no ids: boxes of a class are one target, also those of frames {before} and {after}, which lie apart"
+    ))
 }
 
 /// The targets: of those with marked boxes the marked ones, of others all boxes.
@@ -230,8 +258,10 @@ fn lines(values: Vec<Value>) -> Wrong<Clip> {
     Ok(Clip { boxes, marked: true, ..Clip::default() })
 }
 
+/// A whole number, also as a text, or as pandas writes it in a column with gaps (`3.0`).
 pub(super) fn number<T: TryFrom<u64>>(value: &Value) -> Option<T> {
-    T::try_from(value.as_u64().or_else(|| value.as_str()?.parse().ok())?).ok()
+    let whole = || value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..1e15).contains(number));
+    T::try_from(value.as_u64().or_else(|| value.as_str()?.parse().ok()).or_else(|| Some(whole()? as u64))?).ok()
 }
 
 pub(super) fn text(value: &Value) -> Option<Rc<str>> {

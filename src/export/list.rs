@@ -26,6 +26,9 @@ pub(super) enum List {
 /// What to do about a frame 0.
 pub(super) const FROM_0: &str = "--labels-base 0 says that they count from 0";
 
+/// Maximum cells of a line.
+const MAX_CELLS: usize = 100;
+
 /// The two layouts.
 const OWN: &str = "id,frame,x,y,w,h,class,name";
 const MOT: &str = "frame,id,x,y,w,h,confidence";
@@ -58,6 +61,10 @@ pub(super) fn detections(text: &str, info: Option<&Info>, options: &LabelOptions
     }
     let boxes = cells.lines().map(|line| line.and_then(|line| detected(&line, &columns, options)));
     let boxes = boxes.collect::<Wrong<Vec<_>>>()?;
+    let is_class = columns.header.is_none() && !columns.is_full && boxes.iter().all(|label| label.score.fract() == 0.0);
+    if is_class && boxes.iter().any(|label| label.score != 1.0) {
+        return Err("its seventh numbers are whole, as those of classes: write frame,id,x,y,w,h,score above them".into());
+    }
     columns.check_sizes(boxes.iter().filter_map(|label| label.bbox), info)?;
     Ok(Clip { boxes, ..Clip::default() })
 }
@@ -148,11 +155,14 @@ impl<'a> Line<'a> {
         let has_commas = delimiter != Some(',');
         let mut line = Self { number, text, cells: Vec::new(), has_commas };
         let Some(delimiter) = delimiter else {
-            line.cells = text.split_whitespace().map(Cow::Borrowed).collect();
+            line.cells = text.split_whitespace().take(MAX_CELLS).map(Cow::Borrowed).collect();
             return Ok(line);
         };
         let mut rest = Some(text);
         while let Some(cell) = rest.map(|rest| rest.trim_start_matches(' ')) {
+            if line.cells.len() == MAX_CELLS {
+                return Err(line.wrong(format!("it has more than {MAX_CELLS} cells")));
+            }
             let end = match cell.strip_prefix('"') {
                 // Two quotes are one in a cell between quotes.
                 Some(quoted) => match quoted.replace("\"\"", "\0\0").find('"') {
@@ -313,8 +323,10 @@ struct Facts {
     most: usize,
     /// A cell behind the box is no number.
     has_words: bool,
-    /// A number behind the box is a fraction.
+    /// The number behind the box is a fraction.
     has_scores: bool,
+    /// There is a number behind the box, which is no class in words.
+    has_numbers: bool,
 }
 
 impl Facts {
@@ -326,7 +338,9 @@ impl Facts {
         self.rows.push([id, frame, x, y, w, h]);
         let number = |cell: &Cow<'_, str>| line.number(cell).filter(|number| number.is_finite());
         let mut rest = line.cells[6..].iter().map(number);
-        self.has_scores |= rest.clone().next().flatten().is_some_and(|score| score.fract() != 0.0);
+        let behind = rest.clone().next().flatten();
+        self.has_scores |= behind.is_some_and(|score| score.fract() != 0.0);
+        self.has_numbers |= behind.is_some();
         self.has_words |= rest.any(|number| number.is_none());
         let count = line.cells.len();
         (self.least, self.most) = (self.least.min(count), self.most.max(count));
@@ -338,12 +352,16 @@ impl Facts {
 
     /// Whether the lines may be ours, and whether they may be those of MOT.
     fn fit(&self, frames: Option<usize>, options: &LabelOptions, detector: bool) -> (bool, bool) {
-        let Self { rows, has_words, has_scores, .. } = self;
+        let Self { rows, has_words, has_scores, has_numbers, .. } = self;
+        // A number of the frame behind the box.
+        if rows.len() > 2 && rows.windows(2).all(|pair| pair[1][5] == pair[0][5] + 1.0) {
+            return (false, false);
+        }
         let (own, other) = (Order::new(rows, 0, 1), Order::new(rows, 1, 0));
         // Frames beyond the last are left out, unless they may be ids.
         let within = frames.filter(|_| other.repeats > 0);
         let [first_own, first_other] = [1.0 - shift(options), options.base.unwrap_or(1) as f64];
-        let may_be_own = own.counts(rows, first_own, within) && (detector || !has_scores);
+        let may_be_own = own.counts(rows, first_own, within) && (detector || !has_numbers);
         let may_be_other = other.counts(rows, first_other, frames) && other.targets <= MAX_TARGETS && !has_words;
         // Rows with a target each may be those of one target, if these follow each other. Several targets may begin in one
         // frame, with ids that count on.
@@ -351,10 +369,14 @@ impl Facts {
         let may_follow = may_be_other && other.repeats > 0 && !other.jumps() && !own.is_numbered(rows);
         // An index before the frame counts with it.
         let is_index = rows.len() > 2 && rows.iter().all(|row| row[1] - row[0] == rows[0][1] - rows[0][0]);
-        let is_alone = own.repeats == 0 && (other.is_near() || chains || may_follow || is_index);
+        // One target after the other in the place of the one before may be one target.
+        let pairs = rows.windows(2).filter(|pair| box_of(&pair[0]).overlap(&box_of(&pair[1])) > 0.5).count();
+        let is_one = pairs > 0 && 2 * pairs > rows.len() - 1;
+        let is_alone = own.repeats == 0 && (other.is_near() || chains || may_follow || is_index || is_one);
         let leaps = may_be_other
             && (other.repeats > 0 && 2 * own.far > own.repeats || other.repeats > 2 && other.far == 0 && own.near == 0);
-        let fits_own = may_be_own && (own.is_track() || !other.is_track() && !is_alone && !leaps);
+        let are_equal = may_be_other && own.repeats.min(other.repeats) > 0 && own.near <= other.near && other.far == 0;
+        let fits_own = may_be_own && (own.is_track() || !other.is_track() && !is_alone && !leaps && !are_equal);
         let is_one_frame = other.is_one_frame && other.is_numbered(rows) && !own.is_track();
         // A coordinate in the place of the id makes many short tracks, or several with one box in each frame.
         let are_ids = other.targets == 1 || own.targets < rows.len() && 4 * other.repeats >= 3 * rows.len();
@@ -372,6 +394,11 @@ impl Facts {
         let is_any = [0, 1].iter().any(|&at| (1..self.rows.len()).contains(&zeros(at)));
         if is_any { format!("; {FROM_0}") } else { String::new() }
     }
+}
+
+/// The box of a row.
+fn box_of(row: &[f64; 6]) -> BBox {
+    BBox::new(row[2], row[3], row[4], row[5])
 }
 
 /// Evidence for one order of the first two columns.
@@ -400,7 +427,7 @@ impl Order {
                 order.targets += 1;
                 continue;
             }
-            let [a, b] = [0, 1].map(|at| BBox::new(pair[at][2], pair[at][3], pair[at][4], pair[at][5]));
+            let [a, b] = [0, 1].map(|at| box_of(pair[at]));
             let gap = pair[1][time] - pair[0][time];
             order.repeats += usize::from(gap > 0.0);
             order.near += usize::from(gap > 0.0 && a.overlap(&b) > 0.5);

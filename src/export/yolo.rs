@@ -222,6 +222,11 @@ fn labels_of(folder: &Path) -> Wrong<(PathBuf, Vec<PathBuf>, usize)> {
         let base = files.first().filter(|_| best == 0).and_then(|file| file.strip_prefix(folder).ok()?.iter().next());
         return Ok((folder.join(base.unwrap_or_default()), files, others));
     }
+    // As the parts for training and validation of Roboflow.
+    let part = |file: &PathBuf| Some(file.parent().filter(|place| place.ends_with("labels"))?.parent()?.to_owned());
+    if let Some(part) = files.iter().find_map(part) {
+        return Err(format!("its labels are in several folders: give one of them, as {}", part.display()));
+    }
     let others = fs::read_dir(folder).map_err(|error| error.to_string())?.flatten().map(|entry| entry.path());
     let others: Vec<_> = others.filter(|path| has_extension(path, &["xml", "json"])).collect();
     match &others[..] {
@@ -357,7 +362,8 @@ pub(super) fn read(folder: &Path) -> Wrong<Clip> {
     let marked = !targets.is_empty();
     let most = files.iter().flat_map(|(_, lines)| lines).map(|line| line.more.len()).max().unwrap_or(0);
     let base = marked.then_some(1);
-    let mut clip = Clip { by: By::Picture, shares: true, marked, base, polygons, unread, ..Clip::default() };
+    let by_class = !marked && !has_ids;
+    let mut clip = Clip { by: By::Picture, shares: true, marked, base, polygons, unread, by_class, ..Clip::default() };
     for (name, lines) in files {
         let frame = clip.pictures.len();
         let stem = name.rsplit(['/', '\\']).next().unwrap_or_default();

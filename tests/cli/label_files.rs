@@ -620,6 +620,8 @@ fn pictures_of_coco() {
     let plain = named(&|at| format!("{at:04}.png"));
     file(&mut table, &coco(&plain, &[(1, 1, 1), (5, 5, 1)]));
     table.folder("names", "coco.json", Boxes(cars(&[1, 5])));
+    file(&mut table, &coco(&named(&|at| format!("{at:04}.JPG")), &[(1, 1, 1), (5, 5, 1)]));
+    table.folder("names of another format", "coco.json", Boxes(cars(&[1, 5])));
     file(&mut table, &coco(&named(&|at| format!("train/images/{at:04}.png")), &[(1, 1, 1), (5, 5, 1)]));
     table.folder("names in folders", "coco.json", Boxes(cars(&[1, 5])));
     file(&mut table, &coco(&named(&|at| format!("train\\{at:04}.png")), &[(1, 1, 1), (5, 5, 1)]));

@@ -116,6 +116,72 @@ fn a_header_says_the_columns_or_is_refused() {
 }
 
 #[test]
+fn columns_that_may_be_others_are_refused() {
+    for text in [
+        // An index before the frame.
+        "0,1,1,20,30,24,20\n1,2,1,22,30,24,20",
+        "0,1,1,20,30,24,20\n1,11,1,22,30,24,20\n2,19,1,24,30,24,20",
+        "0,1,20,30,24,20\n1,2,22,30,24,20",
+        // Two targets in two frames, by both orders.
+        "1,1,10,30,24,20\n1,2,20,30,24,20\n6,1,20,30,24,20\n6,2,30,30,24,20",
+        // frame,x,y,w,h,id
+        "7,12,30,24,20,1\n8,14,30,24,20,1",
+        // id,x1,y1,x2,y2,frame
+        "1,8,20,30,28,7\n1,10,20,30,28,8\n1,12,20,30,28,9",
+        "1,1,12,14,28,20,3",
+    ] {
+        let error = read(text, true, &LabelOptions::default()).expect_err(text);
+        assert!(error.contains("write one of the two above"), "{text}: {error}");
+    }
+    let later = read("1,1,2,2,9,9\n2,5,30,30,9,9\n1,9,3,2,9,9", true, &LabelOptions::default()).unwrap();
+    assert_eq!(later.targets.iter().map(|target| target.given.len()).collect::<Vec<_>>(), [2, 1]);
+    let cells = format!("1,1,12,14,28,20{}", ",".repeat(1000));
+    assert!(read(&cells, true, &LabelOptions::default()).unwrap_err().contains("more than 100 cells"));
+}
+
+#[test]
+fn frames_of_mot_that_may_be_numbers_in_names_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("labels");
+    let images = (0..20).map(|number| PathBuf::from(format!("car/{number:04}.jpg"))).collect();
+    let info = Info { images, ..info(20) };
+    for (frames, confidence, base, first) in [
+        (2..=5, "1", None, None),
+        (2..=5, "0.5", None, None),
+        (2..=5, "1", Some(0), Some(3)),
+        (2..=5, "1", Some(1), Some(2)),
+        (2..=20, "1", None, Some(2)),
+    ] {
+        let rows = frames.map(|at| format!("{at},1,12,14,28,20,{confidence},-1,-1,-1\n"));
+        std::fs::write(&path, rows.collect::<String>()).unwrap();
+        let options = LabelOptions { base, ..LabelOptions::default() };
+        let frame = self::first(Labels::read(&path, Some(&info), None, &options)).map(|(frame, _)| frame);
+        assert_eq!(frame, first, "{confidence} {base:?}");
+    }
+}
+
+#[test]
+fn what_is_decided_without_ids_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |class, x| format!("{class} {x} 0.5 0.1 0.1\n");
+    for (second, third, notes) in [(0.31, 0.32, 0), (0.31, 0.6, 1)] {
+        for (frame, x) in [(1, 0.3), (2, second), (9, third)] {
+            std::fs::write(folder.path().join(format!("{frame:04}.txt")), line(0, x)).unwrap();
+        }
+        let labels = Labels::read(folder.path(), Some(&info(20)), None, &LabelOptions::default()).unwrap();
+        assert_eq!((labels.targets.len(), labels.notes.len()), (1, notes), "{:?}", labels.notes);
+    }
+    for (class, notes) in [(0, 0), (1, 1)] {
+        std::fs::write(folder.path().join("0001.txt"), line(0, 0.3).replace('\n', " 3\n")).unwrap();
+        std::fs::write(folder.path().join("0002.txt"), line(class, 0.3).replace('\n', " 3\n")).unwrap();
+        std::fs::write(folder.path().join("0009.txt"), "").unwrap();
+        std::fs::write(folder.path().join("classes.txt"), "car\nbus\n").unwrap();
+        let labels = Labels::read(folder.path(), Some(&info(20)), None, &LabelOptions::default()).unwrap();
+        assert_eq!((labels.targets.len(), labels.notes.len()), (1, notes), "{:?}", labels.notes);
+    }
+}
+
+#[test]
 fn sizes_that_seem_to_be_corners_are_refused_without_a_header() {
     let corners = LabelOptions { corners: true, ..LabelOptions::default() };
     for (text, is_read) in [
