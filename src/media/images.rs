@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use image::codecs::png::PngDecoder;
 use image::codecs::webp::WebPDecoder;
+use image::metadata::Orientation;
 use image::{AnimationDecoder, ColorType, DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
 use tiff::decoder::Decoder as TiffDecoder;
 use zune_jpeg::JpegDecoder;
@@ -203,6 +204,23 @@ pub fn first_levels(images: &[PathBuf]) -> Option<(u16, u16)> {
         .ok()
     };
     images.iter().take(MAX_UNREADABLE).find_map(levels).flatten()
+}
+
+/// True if the EXIF data of the first of `images` ask to show it turned or mirrored.
+pub(super) fn is_turned(images: &[PathBuf]) -> bool {
+    let orientation = |path: &PathBuf| {
+        let bytes = encoded(path).ok()?;
+        let exif = || match image::guess_format(&bytes).map_err(|error| error.to_string())? {
+            ImageFormat::Jpeg => {
+                let mut decoder = JpegDecoder::new(ZCursor::new(Jpeg(&bytes)));
+                decoder.decode_headers().map_err(|error| error.to_string())?;
+                Ok(decoder.exif().and_then(|exif| Orientation::from_exif_chunk(exif)))
+            }
+            other => decoder(&bytes, other)?.orientation().map(Some).map_err(|error| error.to_string()),
+        };
+        guarded(exif).ok()?
+    };
+    images.first().and_then(orientation).is_some_and(|orientation| orientation != Orientation::NoTransforms)
 }
 
 /// The least and the greatest of all samples; the whole range if they are equal.

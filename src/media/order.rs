@@ -211,6 +211,44 @@ impl Points {
     }
 }
 
+/// Why the order of sorted names is not that of time, and the places of two: clocks of 12 hours, dates whose year is last,
+/// and numbers that begin anew after the highest of their digits, as cameras count.
+fn other_order(stems: &[String]) -> Option<([usize; 2], &'static str)> {
+    let runs: Vec<Vec<&str>> = stems.iter().map(|stem| runs(stem)).collect();
+    let last = stems.len().checked_sub(1).filter(|&last| last > 0)?;
+    let is_number = |run: &str| run.starts_with(|c: char| c.is_ascii_digit());
+    let word = |run: &str| matches!(run.trim_matches(|c: char| !c.is_alphanumeric()), "am" | "pm");
+    let is_half_day = |runs: &Vec<&str>| runs.windows(2).any(|pair| is_number(pair[0]) && word(pair[1]));
+    if let Some(at) = runs.iter().position(is_half_day) {
+        return Some(([at, if at == 0 { 1 } else { 0 }], "as their clock has 12 hours: rename them by one of 24"));
+    }
+    // Day and month of a date whose year follows.
+    let date = |runs: &Vec<&str>| {
+        let small = |run: &str| run.len() < 3 && run.parse().is_ok_and(|number: u32| (1..32).contains(&number));
+        let is_date = |part: &&[&str]| {
+            let between = [part[1], part[3]].iter().all(|text| matches!(*text, "-" | "." | "_"));
+            let year = part[4].len() == 4 && (part[4].starts_with("19") || part[4].starts_with("20"));
+            small(part[0]) && small(part[2]) && between && year
+        };
+        runs.windows(5).find(is_date).map(|part| [part[0], part[2]].map(str::to_owned))
+    };
+    if let Some(dates) = runs.iter().map(date).collect::<Option<Vec<_>>>()
+        && let Some(at) = dates.windows(2).position(|pair| pair[0] != pair[1])
+    {
+        return Some(([at, at + 1], "as the year of their dates is last: rename them with the year first"));
+    }
+    let number = |runs: &Vec<&str>| {
+        let digits = runs.iter().rfind(|run| is_number(run)).filter(|run| (4..10).contains(&run.len()))?;
+        Some((digits.len(), digits.parse::<usize>().ok()?))
+    };
+    let numbers = runs.iter().map(number).collect::<Option<Vec<_>>>()?;
+    let (width, highest) = numbers[last];
+    let is_one = numbers.iter().all(|number| number.0 == width) && numbers.is_sorted();
+    let at = numbers.windows(2).position(|pair| pair[1].1 > pair[0].1 + 1)?;
+    let begins_anew = is_one && numbers[0].1 < 2 && highest + 1 == 10_usize.pow(width as u32);
+    begins_anew.then_some(([at, at + 1], "as cameras begin anew after the highest number: rename them"))
+}
+
 /// Sorts image files of one folder.
 pub(super) fn sort(images: &mut [PathBuf]) {
     let with_fractions = Points::of(images) == Points::Fraction;
@@ -258,6 +296,9 @@ pub(super) fn check(images: &[PathBuf]) -> Result<(), String> {
     if let Some(at) = stems.iter().position(is_signed).filter(|_| images.len() > 1) {
         let two = [&*images[at], &images[if at == 0 { 1 } else { 0 }]];
         return unclear(two, "by value or by digits: write numbers without minus and exponent");
+    }
+    if let Some((two, why)) = other_order(&stems) {
+        return unclear(two.map(|at| &*images[at]), why);
     }
     let names: Vec<_> = stems.iter().map(|stem| parts(stem, points == Points::Fraction)).collect();
     let all: Vec<_> = names.iter().map(|parts| counters(parts)).collect();
@@ -381,6 +422,9 @@ mod tests {
             &["IMG_E1234.JPG", "IMG_E1235.JPG"],
             &["f_1_png.rf.9a2.png", "f_2_png.rf.0b3.png", "f_3_png.rf.3c4.png"],
             &["frame_1_0.87.png", "frame_2_0.85.png", "frame_3_0.87.png"],
+            &["cam_01_12_1999.png", "cam_01_12_2000.png", "cam_01_12_2001.png"],
+            &["31-12-2023_0001.png", "31-12-2023_0002.png"],
+            &["f_9998.png", "f_9999.png"],
         ] {
             assert_eq!(checked(names), Ok(()), "{names:?}");
         }
@@ -397,6 +441,10 @@ mod tests {
             &["cam0_1.png", "cam0_3.png", "cam1_2.png", "cam1_4.png"],
             &["1.png", "2.png", "mask.png"],
             &["cover.png", "frame1.png", "frame2.png"],
+            &["Shot at 1.00.00\u{202f}PM.png", "Shot at 9.00.00\u{202f}AM.png"],
+            &["31-12-2023_1.png", "01-01-2024_1.png"],
+            &["12.5.2023.png", "1.6.2023.png"],
+            &["DSC_9998.png", "DSC_9999.png", "DSC_0001.png"],
         ] {
             let reason = checked(names).unwrap_err();
             let named = names.iter().filter(|name| reason.contains(*name)).count();

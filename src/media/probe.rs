@@ -110,7 +110,7 @@ impl Input {
     fn plain(&self, reason: String) -> String {
         if reason.contains("Format not on whitelist") {
             return "there is no video in it, or it is a playlist or a pattern of images: give the video, the folder of the \
-                    images, or `ffmpeg -i FILE -f yuv4mpegpipe - | kcf-track -`"
+                    images, or `ffmpeg -i FILE -fps_mode passthrough -f yuv4mpegpipe - | kcf-track -`"
                 .into();
         }
         reason.replace(&*self.path.to_string_lossy(), &self.shown().to_string_lossy())
@@ -242,7 +242,9 @@ impl Probe {
         let start = |of: &Value| of["start_time"].as_str().and_then(|text| text.parse::<f64>().ok());
         let start = start(video).zip(start(&answer["format"])).map_or(0.0, |(video, file)| (video - file).max(0.0));
         let by_rate = rate.zip(duration).map(|(rate, duration)| (rate * duration).round() as usize);
-        let frames = text("nb_frames").parse().ok().filter(|&count| count > 0);
+        let frames: Option<usize> = text("nb_frames").parse().ok().filter(|&count| count > 0);
+        // An edit list leaves out the frames before the cut of a trimmed video.
+        let frames = frames.filter(|&count| by_rate.is_none_or(|by_rate| count <= by_rate + 1 + by_rate / 50));
         let aspect = text("sample_aspect_ratio").split_once(':');
         let aspect = aspect.and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
         let mut aspect = aspect.filter(|&(w, h): &(u32, u32)| w > 0 && h > 0 && w != h);
@@ -349,6 +351,27 @@ fn field<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     line.split('|').find_map(|part| part.strip_prefix(key))
 }
 
+/// The largest number of pictures that are decoded before one that is shown before them.
+fn reordering(times: impl Iterator<Item = i64>) -> usize {
+    let (mut shown, mut most) = (Vec::new(), 0);
+    for time in times {
+        let place = shown.iter().rposition(|&other| other <= time).map_or(0, |place| place + 1);
+        most = most.max(shown.len() - place);
+        shown.insert(place, time);
+    }
+    most
+}
+
+/// Whether a stream of HEVC has ends of sequences, behind which the decoder leaves out pictures.
+pub(super) fn has_ends(input: &Input, limits: Limits) -> Result<bool> {
+    let mut command = ffmpeg::command("ffmpeg");
+    command.args(["-nostdin", "-nostats", "-loglevel", "level+error"]).args(input.arguments());
+    command.args(["-map", &format!("0:{}", input.select), "-c", "copy", "-bsf:v", "filter_units=pass_types=36-37"]);
+    command.args(["-f", "framecrc", "pipe:1"]);
+    let list = output(input, command, limits)?;
+    Ok(list.split(|&byte| byte == b'\n').any(|line| !line.is_empty() && !line.starts_with(b"#")))
+}
+
 /// The frames in display order, from ffprobe's list of packets; `None` unless each packet is known to be one frame that is
 /// shown.
 pub(super) fn packets(text: &str) -> Option<Vec<Indexed>> {
@@ -376,6 +399,10 @@ pub(super) fn packets(text: &str) -> Option<Vec<Indexed>> {
         return None;
     }
     let mut packets = lines().map(packet).collect::<Option<Vec<_>>>()?;
+    // The decoder leaves out a picture that comes later than it waits.
+    if reordering(packets.iter().map(|frame| frame.time.0)) > field(stream, "has_b_frames=")?.parse().ok()? {
+        return None;
+    }
     packets.sort_unstable_by_key(|frame| frame.time.0);
     // Pictures before the first keyframe lack their references.
     let distinct = packets.windows(2).all(|pair| pair[0].time.0 < pair[1].time.0);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::annotation::{Annotations, Base, Row};
-use super::images::{EXTENSIONS, Listing, file_name, first_levels, list, number};
+use super::images::{EXTENSIONS, Listing, file_name, first_levels, is_turned, list, number};
 use super::order;
 use super::otb::{self, OtbSequence};
 use super::{Demand, Images, Info, OpenOptions, Source, Span, Stream, Truth};
@@ -63,6 +63,13 @@ impl Sequence {
         if let Some(example) = pictures.iter().min() {
             let (count, folder) = (pictures.len(), image_folder.display());
             warnings.push(format!("{folder}: {count} pictures of other formats are left out, such as {example}"));
+        }
+        if is_turned(&images) {
+            let (folder, picture) = (image_folder.display(), file_name(&images[0]));
+            warnings.push(format!(
+                "{folder}: {picture} is to be shown turned, by its EXIF data, and is read as stored: boxes must be those of \
+                 stored pixels"
+            ));
         }
         let Aligned { rows, first, last, otb } = match &found {
             None => Aligned { rows: vec![None; images.len()], ..Aligned::default() },

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::images::{Decoded, demanded, stretched};
-use super::probe::{Indexed, Input, Kind, Probe, Time, ffprobe, first_levels, packets, tick};
+use super::probe::{Indexed, Input, Kind, Probe, Time, ffprobe, first_levels, has_ends, packets, tick};
 use super::{Demand, Info, Item, OpenOptions, Source, Span, Stream};
 use crate::cancel::{CancelToken, lock};
 use crate::error::{Error, Result};
@@ -193,10 +193,13 @@ impl Video {
     /// The frames whose packets are in `interval` (of ffprobe's `-read_intervals`), without decoding; `None` where packets
     /// do not tell them.
     fn packets(&self, interval: &str, cancel: &CancelToken) -> Option<Vec<Indexed>> {
-        let entries = "packet=pts,dts,flags,size:stream=codec_name,time_base,field_order:format=start_time";
+        let entries =
+            "packet=pts,dts,flags,size:stream=codec_name,time_base,field_order,has_b_frames:format=start_time";
         let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
         let arguments = ["-of", "compact", "-read_intervals", interval, "-show_entries", entries];
-        packets(&ffprobe(&self.input, limits, &arguments).ok()?)
+        let list = ffprobe(&self.input, limits.clone(), &arguments).ok()?;
+        let is_one = !list.contains("codec_name=hevc") || !has_ends(&self.input, limits).ok()?;
+        packets(&list).filter(|_| is_one)
     }
 
     /// Starts ffmpeg at the first frame of the file, or by a seek.
@@ -449,7 +452,7 @@ impl Frames {
         match (finished, read) {
             // ffprobe could read the address.
             (Err(reason), _) if count == 0 && video.input.kind == Kind::Address => after(format!(
-                "{reason}; if its sender takes one connection only, use `ffmpeg -i URL -f yuv4mpegpipe - | kcf-track -`"
+                "{reason}; if its sender takes one connection only, use `ffmpeg -i URL -fps_mode passthrough -f yuv4mpegpipe - | kcf-track -`"
             )),
             (Err(reason), _) if count == 0 || !video.lenient || video.info.live => after(reason),
             (_, Err(reason)) => Err(video.input.ended(reason)),
@@ -553,6 +556,11 @@ mod tests {
         let (probe, ..) = Probe::parse(stream, None).unwrap();
         assert_eq!((probe.size, probe.aspect, probe.frames), ((480, 640), Some((3, 4)), Some(120)));
         assert!(probe.rotated && probe.version == Some((5, 1)));
+        let trimmed = r#"{"streams":[{"width":64,"height":48,"avg_frame_rate":"25/1","duration":"1.3","nb_frames":"FRAMES"}]}"#;
+        for (count, announced, frames) in [("32", Some(32), 32), ("33", Some(33), 33), ("40", None, 33)] {
+            let (probe, ..) = Probe::parse(&trimmed.replace("FRAMES", count), None).unwrap();
+            assert_eq!((probe.announced, probe.frames), (announced, Some(frames)), "{count}");
+        }
         for wrong in ["", "{}", r#"{"streams":[{"codec_name":"h264"}]}"#] {
             assert!(Probe::parse(wrong, None).is_err(), "{wrong}");
         }
@@ -560,16 +568,16 @@ mod tests {
 
     #[test]
     fn packets_tell_the_times_of_frames() {
-        let stream = "stream|codec_name=h264|time_base=1/50|field_order=progressive\n";
+        let stream = "stream|codec_name=h264|time_base=1/50|field_order=progressive|has_b_frames=1\n";
         let list = |all: &[(i64, i64, &str)], stream: &str| {
             let packet =
                 |(pts, size, flags): &(i64, i64, &str)| format!("packet|pts={pts}|size={size}|flags={flags}\n");
             packets(&format!("{}{stream}format|start_time=1.000000\n", all.iter().map(packet).collect::<String>()))
         };
-        let all = [(50, 900, "K__"), (56, 99, "___"), (52, 99, "___"), (54, 900, "K__")];
+        let all = [(50, 900, "K__"), (54, 99, "___"), (52, 99, "___"), (56, 900, "K__")];
         let found = list(&all, stream).unwrap();
         let found: Vec<_> = found.iter().map(|frame| (frame.time, frame.key)).collect();
-        assert_eq!(found, [(0, true), (2, false), (4, true), (6, false)].map(|(pts, key)| ((pts, (1, 50)), key)));
+        assert_eq!(found, [(0, true), (2, false), (4, false), (6, true)].map(|(pts, key)| ((pts, (1, 50)), key)));
         for wrong in [
             // A packet that is not shown or empty, two of one time, pictures before the first keyframe.
             [(50, 900, "K__"), (52, 99, "_D_")],
@@ -582,6 +590,8 @@ mod tests {
         for stream in [stream.replace("h264", "vp8"), stream.replace("progressive", "tt")] {
             assert_eq!(list(&all, &stream), None, "{stream}");
         }
+        // The decoder does not wait for as many pictures, and leaves one out.
+        assert_eq!(list(&all, &stream.replace("frames=1", "frames=0")), None);
         let joined = [(50, 50), (52, 52), (54, 51)];
         let joined = joined.map(|(pts, dts)| format!("packet|pts={pts}|dts={dts}|size=99|flags=K__\n"));
         assert_eq!(packets(&format!("{}{stream}format|start_time=1.0\n", joined.concat())), None);

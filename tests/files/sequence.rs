@@ -198,6 +198,20 @@ fn ranges_are_checked() {
 }
 
 #[test]
+fn pictures_that_are_to_be_shown_turned_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let jpeg = std::fs::read("tests/fixtures/420.jpg").unwrap();
+    for (orientation, count) in [(1, 0), (3, 1), (6, 1)] {
+        // A segment of EXIF data with one field, the orientation.
+        let exif = [b"\xff\xe1\x00\x22Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0", &[orientation, 0, 0, 0][..]];
+        let exif = [&exif.concat()[..], &[0; 4]].concat();
+        std::fs::write(folder.path().join("1.jpg"), [&jpeg[..2], &exif, &jpeg[2..]].concat()).unwrap();
+        let warnings = open(folder.path()).info().warnings.clone();
+        assert_eq!(warnings.iter().filter(|warning| warning.contains("1.jpg is to be shown turned")).count(), count);
+    }
+}
+
+#[test]
 fn a_target_chooses_its_truth() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("Pair");
