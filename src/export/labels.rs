@@ -10,7 +10,9 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::clip::{Clip, Label, LabelOptions, Purpose, Size, Wrong, check_names, is_same_name, numbers_of_names, placed};
+use super::clip::{
+    Clip, Label, LabelOptions, Purpose, Size, Wrong, check_names, is_same_name, numbers_of_names, placed,
+};
 use super::document::Document;
 use super::list::{self, List};
 use super::record::{CLASS, FrameRecord, Given, SourceRecord, TargetRecord};

@@ -63,7 +63,9 @@ pub(super) fn detections(text: &str, info: Option<&Info>, options: &LabelOptions
     let boxes = boxes.collect::<Wrong<Vec<_>>>()?;
     let is_class = columns.header.is_none() && !columns.is_full && boxes.iter().all(|label| label.score.fract() == 0.0);
     if is_class && boxes.iter().any(|label| label.score != 1.0) {
-        return Err("its seventh numbers are whole, as those of classes: write frame,id,x,y,w,h,score above them".into());
+        return Err(
+            "its seventh numbers are whole, as those of classes: write frame,id,x,y,w,h,score above them".into()
+        );
     }
     columns.check_sizes(boxes.iter().filter_map(|label| label.bbox), info)?;
     Ok(Clip { boxes, ..Clip::default() })

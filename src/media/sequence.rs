@@ -320,11 +320,15 @@ impl Aligned {
             return aligned;
         }
         let is_sparse = file.target().is_none() && 2 * rows.len() <= images.len() && rows.len() > 1;
-        let used = if is_sparse { &[] } else { rows };
+        let is_unclear = may_be_numbers(images, file);
+        let used = if is_sparse || is_unclear { &[] } else { rows };
         for (image, row) in aligned.rows.iter_mut().zip(used) {
             *image = Some(*row);
         }
         let consequence = match rows.len().cmp(&images.len()) {
+            _ if is_unclear => {
+                "its frames may be the numbers in names, and it is not used: number the images from 1 on"
+            }
             _ if is_sparse => "it is not used: write a row for each, NaN for no label",
             std::cmp::Ordering::Less if file.target().is_none() => "the last images have no truth",
             std::cmp::Ordering::Greater => "the last rows are not used",
@@ -345,6 +349,15 @@ fn rows_by_number(images: &[PathBuf], rows: usize, is_mot: bool) -> Option<Vec<u
     let has_gaps = distinct.len() == images.len() && last - base >= images.len();
     let has_row = if is_mot { first } else { last } - base < rows;
     (has_gaps && has_row && rows > images.len()).then(|| numbers.iter().map(|number| number - base).collect())
+}
+
+/// Whether the frames of a MOT file are numbers in names of other images.
+fn may_be_numbers(images: &[PathBuf], file: &Annotations) -> bool {
+    let numbers: Vec<Option<usize>> = images.iter().map(|image| number(image)).collect();
+    let known: BTreeSet<usize> = numbers.iter().copied().flatten().collect();
+    let frames = || file.entries().iter().map(|entry| entry.frame as usize);
+    let is_other = |frame: usize| frame > 0 && numbers.get(frame - 1) != Some(&Some(frame));
+    frames().all(|frame| known.contains(&frame)) && frames().any(is_other)
 }
 
 /// The index of each row's image, if each row has an image whose number is the row's, counted from `first`.

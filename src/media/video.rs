@@ -556,7 +556,8 @@ mod tests {
         let (probe, ..) = Probe::parse(stream, None).unwrap();
         assert_eq!((probe.size, probe.aspect, probe.frames), ((480, 640), Some((3, 4)), Some(120)));
         assert!(probe.rotated && probe.version == Some((5, 1)));
-        let trimmed = r#"{"streams":[{"width":64,"height":48,"avg_frame_rate":"25/1","duration":"1.3","nb_frames":"FRAMES"}]}"#;
+        let trimmed =
+            r#"{"streams":[{"width":64,"height":48,"avg_frame_rate":"25/1","duration":"1.3","nb_frames":"FRAMES"}]}"#;
         for (count, announced, frames) in [("32", Some(32), 32), ("33", Some(33), 33), ("40", None, 33)] {
             let (probe, ..) = Probe::parse(&trimmed.replace("FRAMES", count), None).unwrap();
             assert_eq!((probe.announced, probe.frames), (announced, Some(frames)), "{count}");

@@ -121,6 +121,22 @@ fn truth_of_another_length_is_a_warning() {
     assert!(open(root.path()).info().warnings.is_empty());
 }
 
+#[test]
+fn frames_of_mot_that_may_be_numbers_in_names_are_not_used() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir(root.path().join("gt")).unwrap();
+    for (first, frames, place) in [(0, 2..=4, None), (0, 2..=10, Some(1)), (1, 2..=4, Some(1)), (4, 6..=7, None)] {
+        let folder = root.path().join("img1");
+        let _ = std::fs::remove_dir_all(&folder);
+        images(&folder, numbered(first, first + 9));
+        let rows: String = frames.map(|at| format!("{at},1,3,3,5,5,1,1,1\n")).collect();
+        std::fs::write(root.path().join("gt/gt.txt"), rows).unwrap();
+        let info = open(root.path()).info().clone();
+        assert_eq!(info.truth.iter().position(Option::is_some), place, "{first}");
+        assert_eq!(info.warnings.iter().any(|warning| warning.contains("may be the numbers")), place.is_none());
+    }
+}
+
 /// Some images were removed from the folder, and the truth still has rows for all.
 #[test]
 fn missing_images_do_not_shift_rows() {
@@ -203,7 +219,8 @@ fn pictures_that_are_to_be_shown_turned_are_said() {
     let jpeg = std::fs::read("tests/fixtures/420.jpg").unwrap();
     for (orientation, count) in [(1, 0), (3, 1), (6, 1)] {
         // A segment of EXIF data with one field, the orientation.
-        let exif = [b"\xff\xe1\x00\x22Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0", &[orientation, 0, 0, 0][..]];
+        let exif =
+            [b"\xff\xe1\x00\x22Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0", &[orientation, 0, 0, 0][..]];
         let exif = [&exif.concat()[..], &[0; 4]].concat();
         std::fs::write(folder.path().join("1.jpg"), [&jpeg[..2], &exif, &jpeg[2..]].concat()).unwrap();
         let warnings = open(folder.path()).info().warnings.clone();
