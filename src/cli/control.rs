@@ -181,6 +181,7 @@ impl Control {
                 let id = id.or(u32::try_from(session.next_id()).ok()).ok_or("there is no higher id: give one")?;
                 if run.is_used(id) || find(session, id).is_ok() {
                     return Err(match run.forgotten {
+                        _ if id == 0 => "ids count from 1".into(),
                         last if id <= last => format!("the ids up to {last} are used up: give a higher one, or none"),
                         _ => format!("there is or was a target {id} already"),
                     });

@@ -113,6 +113,9 @@ static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 /// A token that the first signal cancels. A second signal ends the program at once.
 pub fn watch_signals() -> CancelToken {
     let cancelled = Arc::new(AtomicBool::new(false));
+    // A file beyond the limit of its size is then an error of writing.
+    #[cfg(unix)]
+    let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     for number in SIGNALS {
         // An ignored signal (`nohup`) stays ignored. If no handler can be set, the signal ends the program as usual.
         if is_ignored(number) {

@@ -176,6 +176,11 @@ fn label(
     let Some(((clip, frame), bbox)) = place.zip(bbox) else {
         return Err(format!("annotation {}: it needs an image and a bbox", annotation["id"]));
     };
+    // Detectron2 counts its layouts of boxes; 1 is x,y,w,h.
+    let layout = &annotation["bbox_mode"];
+    if !layout.is_null() && *layout != 1 {
+        return Err(format!("annotation {}: with bbox_mode {layout} its box is not x,y,w,h", annotation["id"]));
+    }
     let written: Option<[f64; 4]> = serde_json::from_value(extra["written"].clone()).ok();
     let is_same =
         |written: [f64; 4]| written.iter().zip(<[f64; 4]>::from(bbox)).all(|(a, b)| (a - b).abs() <= WRITTEN_PIXELS);

@@ -188,6 +188,7 @@ mod tests {
             ("{\"frame\":1,\"boxes\":[{\"bbox\":[1,2,3]}]}", "line 1"),
             (r#"[{"image_id":9,"bbox":[1,2,3,4]}]"#, "entry 1: image_id 9 is no frame"),
             (r#"[{"image_id":3,"bbox":[1,2,3]}]"#, "annotation 1"),
+            (r#"[{"image_id":3,"bbox":[1,2,3,4],"bbox_mode":0}]"#, "bbox_mode 0"),
             (r#"[{"image_id":3,"bbox":[101,52,141,98]}]"#, "as corners"),
             (r#"{"frame":1,"boxes":[{"bbox":[10,52,40,80]},{"bbox":[130,52,150,80]}]}"#, "as corners"),
             ("3,-1,10,20,30,40,0.5", "frame 3 is 0007.jpg"),

@@ -18,7 +18,7 @@ use super::list::{self, List};
 use super::record::{CLASS, FrameRecord, Given, SourceRecord, TargetRecord};
 use super::{coco, cvat, label_studio, yolo};
 use crate::bbox::BBox;
-use crate::media::annotation::{MAX_ROWS, is_within_reach};
+use crate::media::annotation::{Base, MAX_ROWS, is_within_reach};
 use crate::media::{Info, Span};
 use crate::run::MAX_TARGETS;
 
@@ -86,7 +86,7 @@ impl Labels {
                     _ => of(vec![lines(values)?]),
                 }
             }
-            _ => match list::read(untrimmed, info, options)? {
+            _ => match list::read(untrimmed, Base::of_mot_file(path), info, options)? {
                 List::Given(targets) => {
                     check_count(&targets)?;
                     let frames = targets.iter().flat_map(|target| &target.given).map(|given| given.frame);

@@ -33,12 +33,12 @@ const MAX_CELLS: usize = 100;
 const OWN: &str = "id,frame,x,y,w,h,class,name";
 const MOT: &str = "frame,id,x,y,w,h,confidence";
 
-/// Reads a list for a source. Blank lines and lines with `#` are skipped.
-pub(super) fn read(text: &str, info: Option<&Info>, options: &LabelOptions) -> Wrong<List> {
+/// Reads a list for a source. Blank lines and lines with `#` are skipped. `base` is that of the pixels of MOT.
+pub(super) fn read(text: &str, base: Base, info: Option<&Info>, options: &LabelOptions) -> Wrong<List> {
     let cells = Cells::of(text)?;
     let columns = Columns::of(&cells, info, options, false)?;
     if columns.is_mot {
-        let clip = mot(&cells, &columns, info, options)?;
+        let clip = mot(&cells, &columns, base, info, options)?;
         if !clip.marked {
             columns.check_sizes(clip.boxes.iter().filter_map(|label| label.bbox), info)?;
         }
@@ -496,7 +496,7 @@ fn base(cells: &Cells<'_>, columns: &Columns, info: Option<&Info>, options: &Lab
 }
 
 /// Rows of MOT.
-fn mot(cells: &Cells<'_>, columns: &Columns, info: Option<&Info>, options: &LabelOptions) -> Wrong<Clip> {
+fn mot(cells: &Cells<'_>, columns: &Columns, pixels: Base, info: Option<&Info>, options: &LabelOptions) -> Wrong<Clip> {
     let mut clip = Clip { marked: is_own(cells), ..Clip::default() };
     let (base, mut count) = (base(cells, columns, info, options)?, None);
     for line in cells.lines() {
@@ -519,7 +519,7 @@ fn mot(cells: &Cells<'_>, columns: &Columns, info: Option<&Info>, options: &Labe
         row[0] += 1.0 - base as f64;
         let entry = Entry::of(&row).map_err(|reason| line.wrong(reason + &hint(row[0])))?;
         let Entry { frame, target, numbers, confidence } = entry;
-        let bbox = Some(Base::One.to_bbox(numbers));
+        let bbox = Some(pixels.to_bbox(numbers));
         check_box(target, frame as usize, bbox).map_err(|reason| line.wrong(reason))?;
         // MOT marks boxes that do not count by 0.
         match confidence == 0.0 && is_full {

@@ -40,6 +40,11 @@ impl Base {
         if name.starts_with("groundtruth_rect") { Self::One } else { Self::Zero }
     }
 
+    /// The base of a MOT file: 1, but 0 beside the `labels.txt` of CVAT and Datumaro, which count pixels from 0.
+    pub(crate) fn of_mot_file(path: &Path) -> Self {
+        if path.with_file_name("labels.txt").is_file() { Self::Zero } else { Self::One }
+    }
+
     /// The coordinate of the first pixel, 0 or 1.
     pub fn offset(self) -> f64 {
         match self {
@@ -129,8 +134,8 @@ impl Annotations {
     /// An empty line or a line of NaN is a row without a box; empty lines at the end do not count. Four numbers are a
     /// box, eight a polygon.
     ///
-    /// If the first line has nine or ten numbers, the file is MOT: 1-based whatever `base` says, and of several
-    /// targets. The rows are those of the first target with a `conf` other than 0.
+    /// If the first line has nine or ten numbers, the file is MOT: 1-based whatever `base` says (0-based beside the
+    /// `labels.txt` of CVAT), and of several targets. The rows are those of the first target with a `conf` other than 0.
     ///
     /// # Errors
     /// [`Error::Annotation`] with the line for text that is not UTF-8, a word that is not a number, another count of
@@ -173,7 +178,7 @@ impl Annotations {
         let first = entries.iter().min_by_key(|entry| (entry.confidence == 0.0, entry.frame, entry.target));
         let target = first.map(|entry| entry.target);
         if let Some(target) = target {
-            rows = rows_of(&entries, target);
+            rows = rows_of(&entries, target, Base::of_mot_file(path));
         }
         Ok(Self { path: path.to_path_buf(), rows, entries, target })
     }
@@ -191,7 +196,7 @@ impl Annotations {
 
     /// The same MOT file with the rows of another target; `None` if it has no such target.
     pub fn of_target(self, target: u32) -> Option<Self> {
-        let rows = rows_of(&self.entries, target);
+        let rows = rows_of(&self.entries, target, Base::of_mot_file(&self.path));
         (!rows.is_empty()).then_some(Self { rows, target: Some(target), ..self })
     }
 
@@ -333,14 +338,14 @@ impl Entry {
 }
 
 /// The rows of a target, one for each frame up to its last. Of two lines for one frame the last counts.
-fn rows_of(entries: &[Entry], target: u32) -> Vec<Row> {
+fn rows_of(entries: &[Entry], target: u32, base: Base) -> Vec<Row> {
     let mut rows = Vec::new();
     for entry in entries.iter().filter(|entry| entry.target == target) {
         let place = entry.frame as usize;
         if rows.len() < place {
-            rows.resize(place, Row::new([f64::NAN; 4], Base::One));
+            rows.resize(place, Row::new([f64::NAN; 4], base));
         }
-        rows[place - 1] = Row::new(entry.numbers, Base::One);
+        rows[place - 1] = Row::new(entry.numbers, base);
     }
     rows
 }

@@ -161,6 +161,19 @@ fn frames_of_mot_that_may_be_numbers_in_names_are_refused() {
 }
 
 #[test]
+fn pixels_of_mot_count_from_0_beside_the_labels_of_cvat() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gt.txt");
+    std::fs::write(&path, "1,1,12,14,28,20,1,1,1.0\n").unwrap();
+    for (x, names) in [(11.0, "classes.txt"), (12.0, "labels.txt")] {
+        std::fs::write(folder.path().join(names), "car\n").unwrap();
+        let read = self::first(Labels::read(&path, Some(&info(20)), None, &LabelOptions::default()));
+        let truth = crate::media::annotation::Annotations::read(&path, Base::One).unwrap().boxes()[0];
+        assert_eq!((read.unwrap().1.x, truth.unwrap().x), (x, x), "{names}");
+    }
+}
+
+#[test]
 fn what_is_decided_without_ids_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let line = |class, x| format!("{class} {x} 0.5 0.1 0.1\n");
