@@ -12,7 +12,7 @@ use crate::video::{folder, items, make, source};
 const FRAMES: usize = 320;
 
 /// Files that ffmpeg makes of the pictures in `bits.y4m`, and whether all frames are in them. `%` is the file.
-const FILES: [(&str, &str, bool); 30] = [
+const FILES: [(&str, &str, bool); 31] = [
     ("h264.mp4", "-c:v libx264 -g 40 -bf 3 %", true),
     ("h264_open.mp4", "-c:v libx264 -x264opts open-gop=1:keyint=40:min-keyint=40:bframes=3:scenecut=0 %", true),
     ("h264_open.ts", "-c:v libx264 -x264opts open-gop=1:keyint=40:min-keyint=40:bframes=3:scenecut=0 %", true),
@@ -29,6 +29,11 @@ const FILES: [(&str, &str, bool); 30] = [
     ("hevc.ts", "-c:v libx265 -x265-params log-level=none:keyint=40:open-gop=0:bframes=3 %", true),
     ("hevc_open.ts", "-c:v libx265 -x265-params log-level=none:keyint=40:open-gop=1:bframes=4 %", true),
     ("raw.hevc", "-c:v libx265 -x265-params log-level=none:keyint=40:bframes=3 %", true),
+    (
+        "hevc_open.mp4",
+        "-c:v libx265 -x265-params log-level=none:keyint=40:min-keyint=40:open-gop=1:bframes=4:hash=1 %",
+        true,
+    ),
     ("mpeg2.ts", "-c:v mpeg2video -q:v 3 -g 20 -bf 2 -output_ts_offset 7 %", true),
     ("mpeg2.mpg", "-c:v mpeg2video -q:v 3 -g 20 -bf 2 -f vob %", true),
     (
@@ -50,14 +55,29 @@ const FILES: [(&str, &str, bool); 30] = [
 ];
 
 /// Files that ffmpeg makes of the first ones without encoding.
-const COPIES: [(&str, &str); 5] = [
+const COPIES: [(&str, &str); 6] = [
     // A list of edits that begins between two keyframes, and times in the order of decoding.
     ("edited.mp4", "-ss 2.2 -i h264.mp4 -c copy %"),
     ("edited_open.mov", "-ss 3.1 -i h264_open.mp4 -c copy %"),
     ("joined.ts", "-i concat:hevc.ts|hevc.ts -c copy %"),
     ("from_middle.ts", "-ss 2.3 -i hevc_open.ts -c copy %"),
     ("decoding_order.mkv", "-i h264.mp4 -c copy -bsf:v setts=pts=DTS %"),
+    // The decoder leaves out the pictures that refer to those before the end of a sequence.
+    ("ends.mkv", "-i ends.mp4 -c copy %"),
 ];
+
+/// Writes `ends.mp4`: `hevc_open.mp4` with an end of a sequence before its fourth keyframe, in the place of a checksum.
+fn write_ends(folder: &Path) {
+    let mut file = std::fs::read(folder.join("hevc_open.mp4")).unwrap();
+    // A unit has its length before it, and its type in its first byte: checksums, and keyframes of open groups.
+    let is_last = |&at: &usize| {
+        let end = at + usize::from(file[at - 1]);
+        file[at..].starts_with(&[0x50, 1, 132, 49]) && file[end + 4..].starts_with(&[21 << 1, 1])
+    };
+    let at = (1..file.len() - 400).filter(is_last).nth(2).expect("open groups");
+    file[at] = 36 << 1;
+    std::fs::write(folder.join("ends.mp4"), file).unwrap();
+}
 
 /// Writes pictures that have their number in bars at the top, over a pattern that moves.
 fn write_pictures(path: &Path) {
@@ -105,6 +125,9 @@ fn check_all(starts: usize) {
     let copied = COPIES.map(|(name, form)| (name, form.to_owned(), false));
     let mut right = 0;
     for (name, form, complete) in whole.into_iter().chain(copied) {
+        if name == "ends.mkv" {
+            write_ends(folder.path());
+        }
         make(folder.path(), &form.replace('%', name));
         let path = folder.path().join(name);
         let read = source(&path);
