@@ -134,7 +134,7 @@ impl LabelledSequence {
             return Err(no_truth(folder.to_path_buf()));
         }
         if info.truth.iter().all(Option::is_none) {
-            return Err(wrong("the truth file has no box"));
+            return Err(wrong(info.unused_truth.as_deref().unwrap_or("the truth file has no box")));
         }
         let span = info.span(None, None)?;
         let (first, last) = (span.first - 1, span.last.unwrap_or(info.images.len()));

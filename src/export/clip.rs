@@ -538,8 +538,8 @@ fn is_common(dir: &str) -> bool {
     parts.all(|part| !is_number(part) && part.to_lowercase().split(['_', '-', ' ']).all(is_common))
 }
 
-/// A note that numbers of frames are also those in names of pictures at other places of the list.
-pub(super) fn numbers_of_names(mut frames: impl Iterator<Item = usize>, info: &Info) -> Option<String> {
+/// The first of `frames` that is the number in the name of another picture, if all are numbers in names.
+fn number_of_name(mut frames: impl Iterator<Item = usize>, info: &Info) -> Option<usize> {
     let names = info.images.iter().filter_map(|image| image.file_name()?.to_str());
     let numbers: Vec<usize> = names.filter_map(|name| Some(numbered(name)?.1)).collect();
     let known: BTreeSet<usize> = numbers.iter().copied().collect();
@@ -548,7 +548,12 @@ pub(super) fn numbers_of_names(mut frames: impl Iterator<Item = usize>, info: &I
         other = other.or((frame > 0 && numbers.get(frame - 1) != Some(&frame)).then_some(frame));
         known.contains(&frame)
     });
-    let other = other.filter(|_| are_numbers)?;
+    other.filter(|_| are_numbers)
+}
+
+/// A note that numbers of frames are also those in names of pictures at other places of the list.
+pub(super) fn numbers_of_names(frames: impl Iterator<Item = usize>, info: &Info) -> Option<String> {
+    let other = number_of_name(frames, info)?;
     let name = info.images.get(other - 1)?.file_name()?.to_string_lossy();
     Some(format!("frames count from 1 in the list of pictures: frame {other} is {name}"))
 }
@@ -559,9 +564,13 @@ pub(super) fn check_names(
     info: Option<&Info>,
     options: &LabelOptions,
 ) -> Wrong<()> {
-    let other = info.filter(|_| options.base.is_none()).and_then(|info| numbers_of_names(frames, info));
-    let hint = "--labels-base 1 says that this is right, and 0 that they count from 0";
-    other.map_or(Ok(()), |other| Err(format!("{other}: {hint}")))
+    match info.filter(|_| options.base.is_none()).and_then(|info| number_of_name(frames, info)) {
+        Some(frame) => Err(format!(
+            "its frames, as {frame}, may be the numbers in names of pictures: --labels-base 1 if they are places in the list \
+             of pictures, 0 if these count from 0, else write the places"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Whether a folder, or a name before a number, is that of a clip.

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::clip::{Clip, Label, LabelOptions, Purpose, Wrong, check_names, check_sizes, placed};
+use super::clip::{Clip, Label, LabelOptions, Purpose, Wrong, check_names, check_sizes, numbers_of_names, placed};
 use super::labels::json;
 use super::list::{self, FROM_0};
 use super::{coco, yolo};
@@ -78,7 +78,12 @@ fn text_of(path: &Path) -> Wrong<String> {
 
 fn parse(text: &str, purpose: &mut Purpose<'_>) -> Wrong<Detections> {
     let clips = match text.trim_start().chars().next() {
-        Some('{') if !text.contains("\"annotations\"") => return json_lines(text, purpose),
+        Some('{') if !text.contains("\"annotations\"") => {
+            let found = json_lines(text, purpose)?;
+            let frames = found.values().flatten().map(|(frame, _)| *frame);
+            purpose.notes.extend(purpose.info.and_then(|info| numbers_of_names(frames, info)));
+            return Ok(found);
+        }
         Some('{' | '[') => match &mut json(text)?[..] {
             [document] => coco::detections(document.take(), purpose.info)?,
             documents => return Err(format!("it has {} documents: a file has one", documents.len())),
@@ -191,7 +196,7 @@ mod tests {
             (r#"[{"image_id":3,"bbox":[1,2,3,4],"bbox_mode":0}]"#, "bbox_mode 0"),
             (r#"[{"image_id":3,"bbox":[101,52,141,98]}]"#, "as corners"),
             (r#"{"frame":1,"boxes":[{"bbox":[10,52,40,80]},{"bbox":[130,52,150,80]}]}"#, "as corners"),
-            ("3,-1,10,20,30,40,0.5", "frame 3 is 0007.jpg"),
+            ("3,-1,10,20,30,40,0.5", "its frames, as 3,"),
             ("1,-1,10,20,30,40,0\n2,-1,10,20,30,40,1", "those of classes"),
             ("<annotations/>", "XML"),
             (r#"{"frame":1,"format":"xyxy","boxes":[]}"#, "format"),

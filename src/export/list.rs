@@ -57,14 +57,16 @@ pub(super) fn detections(text: &str, info: Option<&Info>, options: &LabelOptions
     let cells = Cells::of(text)?;
     let columns = Columns::of(&cells, info, options, true)?;
     if !columns.is_mot {
-        return Err("its lines are not for certain frame,id,x,y,w,h,score: write this above them if they are".into());
+        return Err(
+            "its lines are not for certain frame,id,x,y,w,h,score: write that as the first line if they are".into()
+        );
     }
     let boxes = cells.lines().map(|line| line.and_then(|line| detected(&line, &columns, options)));
     let boxes = boxes.collect::<Wrong<Vec<_>>>()?;
     let is_class = columns.header.is_none() && !columns.is_full && boxes.iter().all(|label| label.score.fract() == 0.0);
     if is_class && boxes.iter().any(|label| label.score != 1.0) {
         return Err(
-            "its seventh numbers are whole, as those of classes: write frame,id,x,y,w,h,score above them".into()
+            "its seventh numbers are whole, as those of classes: write frame,id,x,y,w,h,score as the first line".into(),
         );
     }
     columns.check_sizes(boxes.iter().filter_map(|label| label.bbox), info)?;
@@ -291,7 +293,7 @@ impl Columns {
             facts.add(&line, options)?;
             first.get_or_insert(line);
         }
-        let both = "id,frame,x,y,w,h or frame,id,x,y,w,h of MOT: write one of the two above";
+        let both = "id,frame,x,y,w,h or frame,id,x,y,w,h of MOT: write the right one as its first line";
         match (first, facts.least, facts.most) {
             (None, ..) => Ok(columns(false, false)),
             (_, 9..=10, _) => Ok(columns(true, true)),

@@ -101,8 +101,9 @@ fn fields_of_time(digits: &[&str]) -> usize {
 /// One or several numbers that count together, and the digits of the first.
 type Counter = (Vec<Part>, usize);
 
-/// The counters in a name: its numbers, of which those of one time, and that of a part and the next, are one.
-fn counters(parts: &[(Part, &str)]) -> Vec<Counter> {
+/// The counters in a name: its numbers, of which those of one time, and that of a part and the next, are one. What follows
+/// a time belongs to it with `join` alone.
+fn counters(parts: &[(Part, &str)], join: bool) -> Vec<Counter> {
     let (mut fields, mut before) = (Vec::new(), "");
     for (part, run) in parts {
         match part {
@@ -120,7 +121,8 @@ fn counters(parts: &[(Part, &str)]) -> Vec<Counter> {
         let of_time = fields_of_time(&[*run].into_iter().chain(near).collect::<Vec<_>>());
         let (own, others) = rest.split_at(of_time.max(1));
         let own = own.iter().map(|(.., part)| (*part).clone());
-        let joins = least.is_some_and(|least| least == 0 || is_near(before) && (of_time > 0 || run.len() >= least));
+        let joins =
+            join && least.is_some_and(|least| least == 0 || is_near(before) && (of_time > 0 || run.len() >= least));
         match counters.last_mut().filter(|_| joins) {
             Some((counter, _)) => counter.extend(own),
             None => counters.push((own.collect(), run.len())),
@@ -211,42 +213,95 @@ impl Points {
     }
 }
 
-/// Why the order of sorted names is not that of time, and the places of two: clocks of 12 hours, dates whose year is last,
-/// and numbers that begin anew after the highest of their digits, as cameras count.
+/// Names of months.
+const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/// Least digits of a number that counts frames, and the least names for one with fewer.
+const COUNTER: (usize, usize) = (3, 6);
+
+fn is_digits(run: &str) -> bool {
+    run.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// The hour and the half of the day in a clock of 12 hours.
+fn half_day(runs: &[&str]) -> Option<(String, String)> {
+    let is_between = |run: Option<&&str>| run.is_some_and(|run| matches!(*run, "." | ":" | "-" | "_"));
+    let word = |run: &str| run.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
+    let at = (3..runs.len()).find(|&at| matches!(&*word(runs[at]), "am" | "pm") && is_digits(runs[at - 1]))?;
+    let fields = (0..3).take_while(|&field| {
+        let place = at.checked_sub(1 + 2 * field);
+        place.is_some_and(|place| is_digits(runs[place]) && (field == 0 || is_between(runs.get(place + 1))))
+    });
+    let hour = runs[at - (2 * fields.count()).saturating_sub(1).max(1)];
+    (is_between(runs.get(at - 2)) && hour.len() < 3).then(|| (hour.to_owned(), word(runs[at])))
+}
+
+/// Day and month of a date whose year follows, as 31-12-2023 or 31122023.
+fn day_and_month(runs: &[&str]) -> Option<[String; 2]> {
+    let is_small = |run: &str| run.len() < 3 && run.parse().is_ok_and(|number: u32| (1..32).contains(&number));
+    let is_year = |run: &str| run.len() == 4 && (run.starts_with("19") || run.starts_with("20"));
+    let apart = runs.windows(5).find(|part| {
+        let are_between = [part[1], part[3]].iter().all(|text| matches!(*text, "-" | "." | "_"));
+        is_small(part[0]) && is_small(part[2]) && are_between && is_year(part[4])
+    });
+    let whole = || {
+        let date = runs.iter().find(|run| run.len() == 8 && is_digits(run))?;
+        let is_date = is_small(&date[..2]) && is_small(&date[2..4]) && is_year(&date[4..]);
+        (is_date && !is_year(&date[..4])).then(|| [&date[..2], &date[2..4]])
+    };
+    apart.map(|part| [part[0], part[2]]).or_else(whole).map(|parts| parts.map(str::to_owned))
+}
+
+/// Why the order of sorted names may not be that of time, and the places of two.
 fn other_order(stems: &[String]) -> Option<([usize; 2], &'static str)> {
     let runs: Vec<Vec<&str>> = stems.iter().map(|stem| runs(stem)).collect();
-    let last = stems.len().checked_sub(1).filter(|&last| last > 0)?;
-    let is_number = |run: &str| run.starts_with(|c: char| c.is_ascii_digit());
-    let word = |run: &str| matches!(run.trim_matches(|c: char| !c.is_alphanumeric()), "am" | "pm");
-    let is_half_day = |runs: &Vec<&str>| runs.windows(2).any(|pair| is_number(pair[0]) && word(pair[1]));
-    if let Some(at) = runs.iter().position(is_half_day) {
-        return Some(([at, if at == 0 { 1 } else { 0 }], "as their clock has 12 hours: rename them by one of 24"));
+    let halves: Vec<_> = runs.iter().map(|runs| half_day(runs)).collect();
+    if let Some(at) = halves.windows(2).position(|pair| pair[0] != pair[1]) {
+        return Some(([at, at + 1], "as their clock has 12 hours: rename them by one of 24"));
     }
-    // Day and month of a date whose year follows.
-    let date = |runs: &Vec<&str>| {
-        let small = |run: &str| run.len() < 3 && run.parse().is_ok_and(|number: u32| (1..32).contains(&number));
-        let is_date = |part: &&[&str]| {
-            let between = [part[1], part[3]].iter().all(|text| matches!(*text, "-" | "." | "_"));
-            let year = part[4].len() == 4 && (part[4].starts_with("19") || part[4].starts_with("20"));
-            small(part[0]) && small(part[2]) && between && year
-        };
-        runs.windows(5).find(is_date).map(|part| [part[0], part[2]].map(str::to_owned))
-    };
-    if let Some(dates) = runs.iter().map(date).collect::<Option<Vec<_>>>()
+    if let Some(dates) = runs.iter().map(|runs| day_and_month(runs)).collect::<Option<Vec<_>>>()
         && let Some(at) = dates.windows(2).position(|pair| pair[0] != pair[1])
     {
         return Some(([at, at + 1], "as the year of their dates is last: rename them with the year first"));
     }
-    let number = |runs: &Vec<&str>| {
-        let digits = runs.iter().rfind(|run| is_number(run)).filter(|run| (4..10).contains(&run.len()))?;
-        Some((digits.len(), digits.parse::<usize>().ok()?))
+    let month = |runs: &Vec<&str>| {
+        let word = |run: &&str| run.trim_matches(|c: char| !c.is_alphabetic()).to_owned();
+        let of_date = runs.windows(3).filter(|part| is_digits(part[0]) && is_digits(part[2]));
+        of_date.map(|part| word(&part[1])).find(|word| MONTHS.iter().any(|month| word.starts_with(month)))
     };
-    let numbers = runs.iter().map(number).collect::<Option<Vec<_>>>()?;
-    let (width, highest) = numbers[last];
-    let is_one = numbers.iter().all(|number| number.0 == width) && numbers.is_sorted();
-    let at = numbers.windows(2).position(|pair| pair[1].1 > pair[0].1 + 1)?;
-    let begins_anew = is_one && numbers[0].1 < 2 && highest + 1 == 10_usize.pow(width as u32);
-    begins_anew.then_some(([at, at + 1], "as cameras begin anew after the highest number: rename them"))
+    let months: Vec<_> = runs.iter().map(month).collect();
+    if let Some(at) = months.windows(2).position(|pair| pair[0] != pair[1]) {
+        return Some(([at, at + 1], "as their months are words: rename them by numbers"));
+    }
+    let numbers = |runs: &Vec<&str>| {
+        let digits = runs.iter().filter(|run| is_digits(run));
+        digits.map(|run| Some((run.len(), run.parse::<usize>().ok()?))).collect::<Vec<_>>()
+    };
+    let numbers: Vec<_> = runs.iter().map(numbers).collect();
+    let columns = numbers.first().map_or(0, Vec::len);
+    for at in (0..columns).filter(|_| numbers.iter().all(|own| own.len() == columns)) {
+        let column = numbers.iter().map(|own| own[at]).collect::<Option<Vec<_>>>();
+        let Some(column) = column.filter(|column| column.len() > 2) else { continue };
+        let (low, high) = column.iter().fold((usize::MAX, 0), |(low, high), of| (low.min(of.1), high.max(of.1)));
+        let distinct = column.iter().map(|of| of.1).collect::<BTreeSet<_>>().len() == column.len();
+        let falls = column.windows(2).position(|pair| pair[1].1 < pair[0].1);
+        let is_long = column.iter().all(|of| of.0 >= COUNTER.0) || column.len() >= COUNTER.1;
+        match falls {
+            Some(at) if distinct && is_long && high - low + 1 == column.len() => {
+                return Some(([at, at + 1], "as a number in them counts on in another order: rename them"));
+            }
+            // As the numbers of cameras.
+            None if at + 1 == columns && distinct && low < 2 && column[0].0 > 3 => {
+                let begins_anew = (3..9).any(|width| high + 1 == 10_usize.pow(width));
+                let gap = column.windows(2).position(|pair| pair[1].1 > pair[0].1 + 1);
+                if let Some(at) = gap.filter(|_| begins_anew) {
+                    return Some(([at, at + 1], "as cameras begin anew after the highest number: rename them"));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Sorts image files of one folder.
@@ -301,7 +356,11 @@ pub(super) fn check(images: &[PathBuf]) -> Result<(), String> {
         return unclear(two.map(|at| &*images[at]), why);
     }
     let names: Vec<_> = stems.iter().map(|stem| parts(stem, points == Points::Fraction)).collect();
-    let all: Vec<_> = names.iter().map(|parts| counters(parts)).collect();
+    let mut all: Vec<_> = names.iter().map(|parts| counters(parts, true)).collect();
+    // A number behind a date that has one digit in some names, as 2024-01-31_9 and 2024-01-31_10, is not its hour.
+    if names.iter().all(|name| name.len() == names[0].len()) && all.iter().any(|own| own.len() != all[0].len()) {
+        all = names.iter().map(|parts| counters(parts, false)).collect();
+    }
     let column = |place: usize| all.iter().map(move |counters| counters.get(place));
     let most = all.iter().map(Vec::len).max().unwrap_or(0);
     // The first of a sequence may have no number, if the others begin with its name.
@@ -425,6 +484,10 @@ mod tests {
             &["cam_01_12_1999.png", "cam_01_12_2000.png", "cam_01_12_2001.png"],
             &["31-12-2023_0001.png", "31-12-2023_0002.png"],
             &["f_9998.png", "f_9999.png"],
+            &["Shot at 11.58.00\u{202f}PM.png", "Shot at 11.59.00\u{202f}PM.png"],
+            &["frame_001_am.png", "frame_002_am.png"],
+            &["2024-01-31_1.png", "2024-01-31_2.png", "2024-01-31_9.png", "2024-01-31_10.png", "2024-01-31_11.png"],
+            &["2024-01-02.png", "2024-02-01.png", "2024-03-03.png"],
         ] {
             assert_eq!(checked(names), Ok(()), "{names:?}");
         }
@@ -445,6 +508,11 @@ mod tests {
             &["31-12-2023_1.png", "01-01-2024_1.png"],
             &["12.5.2023.png", "1.6.2023.png"],
             &["DSC_9998.png", "DSC_9999.png", "DSC_0001.png"],
+            &["DJI_0998.png", "DJI_0999.png", "DJI_0001.png"],
+            &["17012024_2359.png", "01022024_0000.png"],
+            &["235958_0001.png", "235959_0002.png", "000000_0003.png"],
+            &["2024-Jan-31.png", "2024-Feb-01.png"],
+            &["1_006.png", "2_005.png", "3_004.png"],
         ] {
             let reason = checked(names).unwrap_err();
             let named = names.iter().filter(|name| reason.contains(*name)).count();

@@ -71,7 +71,7 @@ impl Sequence {
                  stored pixels"
             ));
         }
-        let Aligned { rows, first, last, otb } = match &found {
+        let Aligned { rows, first, last, otb, unused } = match &found {
             None => Aligned { rows: vec![None; images.len()], ..Aligned::default() },
             Some(found) => {
                 warnings.extend(found.warnings());
@@ -95,6 +95,7 @@ impl Sequence {
             inputs: of_images.chain(of_truths).chain(truth_path.clone()).collect(),
             truth_path,
             truth_base,
+            unused_truth: unused,
             levels: first_levels(&images).map(|first| options.levels.unwrap_or(first)),
             images,
             warnings,
@@ -280,6 +281,8 @@ struct Aligned {
     /// Position of the last image that the benchmark evaluates.
     last: Option<usize>,
     otb: Option<&'static OtbSequence>,
+    /// Why no row is used.
+    unused: Option<String>,
 }
 
 impl Aligned {
@@ -334,7 +337,9 @@ impl Aligned {
             std::cmp::Ordering::Greater => "the last rows are not used",
             _ => return aligned,
         };
-        warnings.push(format!("{path}: {} rows for {} images: {consequence}", rows.len(), images.len()));
+        let warning = format!("{path}: {} rows for {} images: {consequence}", rows.len(), images.len());
+        aligned.unused = (is_sparse || is_unclear).then(|| warning.clone());
+        warnings.push(warning);
         aligned
     }
 }

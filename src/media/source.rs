@@ -98,6 +98,8 @@ pub struct Info {
     pub truth_path: Option<PathBuf>,
     /// Base of the numbers in the truth, which the name of its file implies.
     pub truth_base: Option<Base>,
+    /// Why the rows of the truth are not used.
+    pub unused_truth: Option<String>,
     /// File of each frame of a folder of images; where there are any, [`Prefetch`] decodes these.
     pub images: Vec<PathBuf>,
     /// Black and white of samples with more than 8 bits, which are stretched between them: the range of the first frame, or
@@ -146,6 +148,7 @@ impl Info {
     pub fn initial_box(&self, position: usize) -> Result<BBox> {
         self.true_box(position).ok_or_else(|| {
             let reason = match &self.truth_path {
+                _ if self.unused_truth.is_some() => self.unused_truth.clone().unwrap_or_default(),
                 None => format!("there is no true box for frame {position}"),
                 Some(path) => format!("{} has no box for frame {position}", path.display()),
             };

@@ -209,7 +209,7 @@ fn lists_of_trackers_and_people() {
     let moved: Vec<_> = (0..=4).map(|frame| (frame + 1, car(frame))).collect();
     table.folder("6 columns, frames from 0, said", "file.txt --labels-base 0", Boxes(vec![(1, moved)]));
     let sparse = mot(1, [1, 6, 11], |_| String::new());
-    table.text("6 columns, some frames", &sparse, Refused("write one of the two"));
+    table.text("6 columns, some frames", &sparse, Refused("write the right one"));
     let headed = |header: &str, rows: &str| format!("{header}\n{rows}");
     let one = mot(1, [1, 2], |_| String::new());
     table.text("a header of MOT", &headed("frame,id,x,y,w,h", &one), Boxes(cars(&[1, 2])));
@@ -310,12 +310,12 @@ fn lists_of_trackers_and_people() {
     table.text("frames of ours from 0", &(line(1, 0, car(1)) + &line(1, 4, car(5))), Refused("--labels-base 0"));
     table.folder("frames of ours from 0, said", "file.txt --labels-base 0", Boxes(cars(&[1, 5])));
     let fast: String = all.clone().map(|at| format!("{at},1,{},50,6,8\n", 7 * at)).collect();
-    table.text("a small target that leaps", &fast, Refused("of MOT: write one"));
+    table.text("a small target that leaps", &fast, Refused("of MOT: write the right"));
     let walking: String = [1, 6, 11, 16]
         .iter()
         .flat_map(|at| (1..3).map(move |id| format!("{at},{id},{},{},24,40\n", 20 + 4 * at, 45 * id - 40)))
         .collect();
-    table.text("people in some frames", &walking, Refused("of MOT: write one"));
+    table.text("people in some frames", &walking, Refused("of MOT: write the right"));
     let apart: String =
         [(3, SIGN), (7, car(1))].iter().map(|(id, bbox)| line(*id, 1, *bbox).replace('\n', ",car\n")).collect();
     let two = boxes(&[(3, &[1], Some(SIGN)), (7, &[1], None)]);

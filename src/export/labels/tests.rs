@@ -131,7 +131,7 @@ fn columns_that_may_be_others_are_refused() {
         "1,1,12,14,28,20,3",
     ] {
         let error = read(text, true, &LabelOptions::default()).expect_err(text);
-        assert!(error.contains("write one of the two above"), "{text}: {error}");
+        assert!(error.contains("write the right one"), "{text}: {error}");
     }
     let later = read("1,1,2,2,9,9\n2,5,30,30,9,9\n1,9,3,2,9,9", true, &LabelOptions::default()).unwrap();
     assert_eq!(later.targets.iter().map(|target| target.given.len()).collect::<Vec<_>>(), [2, 1]);
