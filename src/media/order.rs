@@ -223,6 +223,14 @@ fn is_digits(run: &str) -> bool {
     run.starts_with(|c: char| c.is_ascii_digit())
 }
 
+/// Whether a name is a number with a minus or an exponent.
+fn is_signed(stem: &str) -> bool {
+    let number = stem.replace(',', ".");
+    let digits = number.trim_start_matches('-');
+    let is_padded = digits.starts_with('0') && !digits.contains('.');
+    number.parse::<f64>().is_ok() && (number.contains('e') || digits.len() < number.len() && !is_padded)
+}
+
 /// The hour and the half of the day in a clock of 12 hours.
 fn half_day(runs: &[&str]) -> Option<(String, String)> {
     let is_between = |run: Option<&&str>| run.is_some_and(|run| matches!(*run, "." | ":" | "-" | "_"));
@@ -254,6 +262,10 @@ fn day_and_month(runs: &[&str]) -> Option<[String; 2]> {
 
 /// Why the order of sorted names may not be that of time, and the places of two.
 fn other_order(stems: &[String]) -> Option<([usize; 2], &'static str)> {
+    if let Some(at) = stems.iter().position(|stem| is_signed(stem)).filter(|_| stems.len() > 1) {
+        let two = [at, if at == 0 { 1 } else { 0 }];
+        return Some((two, "by value or by digits: write numbers without minus and exponent"));
+    }
     let runs: Vec<Vec<&str>> = stems.iter().map(|stem| runs(stem)).collect();
     let halves: Vec<_> = runs.iter().map(|runs| half_day(runs)).collect();
     if let Some(at) = halves.windows(2).position(|pair| pair[0] != pair[1]) {
@@ -273,6 +285,11 @@ fn other_order(stems: &[String]) -> Option<([usize; 2], &'static str)> {
     if let Some(at) = months.windows(2).position(|pair| pair[0] != pair[1]) {
         return Some(([at, at + 1], "as their months are words: rename them by numbers"));
     }
+    other_count(&runs)
+}
+
+/// The same by the numbers in names: one counts on in another order, or cameras began anew after the highest.
+fn other_count(runs: &[Vec<&str>]) -> Option<([usize; 2], &'static str)> {
     let numbers = |runs: &Vec<&str>| {
         let digits = runs.iter().filter(|run| is_digits(run));
         digits.map(|run| Some((run.len(), run.parse::<usize>().ok()?))).collect::<Vec<_>>()
@@ -341,16 +358,6 @@ pub(super) fn check(images: &[PathBuf]) -> Result<(), String> {
         if let (Some(first), Some(second)) = (dotted.next(), dotted.next_back()) {
             return unclear([first, second], "by fractions or by counting: write as many digits after each point");
         }
-    }
-    let is_signed = |stem: &String| {
-        let number = stem.replace(',', ".");
-        let digits = number.trim_start_matches('-');
-        let is_padded = digits.starts_with('0') && !digits.contains('.');
-        number.parse::<f64>().is_ok() && (number.contains('e') || digits.len() < number.len() && !is_padded)
-    };
-    if let Some(at) = stems.iter().position(is_signed).filter(|_| images.len() > 1) {
-        let two = [&*images[at], &images[if at == 0 { 1 } else { 0 }]];
-        return unclear(two, "by value or by digits: write numbers without minus and exponent");
     }
     if let Some((two, why)) = other_order(&stems) {
         return unclear(two.map(|at| &*images[at]), why);

@@ -58,14 +58,13 @@ impl Sequence {
         let truth_is_in =
             |folder: &Path| found.as_ref().is_some_and(|found| found.rows.path().parent() == Some(folder));
         let name = above.filter(|above| is_image_folder || truth_is_in(above)).map_or(own_name, file_name);
-
-        let mut warnings = Vec::new();
+        let (mut warnings, folder) = (Vec::new(), image_folder.display());
         if let Some(example) = pictures.iter().min() {
-            let (count, folder) = (pictures.len(), image_folder.display());
+            let count = pictures.len();
             warnings.push(format!("{folder}: {count} pictures of other formats are left out, such as {example}"));
         }
         if is_turned(&images) {
-            let (folder, picture) = (image_folder.display(), file_name(&images[0]));
+            let picture = file_name(&images[0]);
             warnings.push(format!(
                 "{folder}: {picture} is to be shown turned, by its EXIF data, and is read as stored: boxes must be those of \
                  stored pixels"
@@ -324,7 +323,9 @@ impl Aligned {
         }
         let is_sparse = file.target().is_none() && 2 * rows.len() <= images.len() && rows.len() > 1;
         let is_unclear = may_be_numbers(images, file);
-        let used = if is_sparse || is_unclear { &[] } else { rows };
+        // An empty line within is a frame without a box, or none.
+        let is_shifted = rows.len() > images.len() && rows.iter().any(|row| row.numbers().iter().all(|n| n.is_nan()));
+        let used = if is_sparse || is_unclear || is_shifted { &[] } else { rows };
         for (image, row) in aligned.rows.iter_mut().zip(used) {
             *image = Some(*row);
         }
@@ -332,13 +333,14 @@ impl Aligned {
             _ if is_unclear => {
                 "its frames may be the numbers in names, and it is not used: number the images from 1 on"
             }
+            _ if is_shifted => "it is not used: remove its empty lines, or as many rows of NaN",
             _ if is_sparse => "it is not used: write a row for each, NaN for no label",
             std::cmp::Ordering::Less if file.target().is_none() => "the last images have no truth",
             std::cmp::Ordering::Greater => "the last rows are not used",
             _ => return aligned,
         };
         let warning = format!("{path}: {} rows for {} images: {consequence}", rows.len(), images.len());
-        aligned.unused = (is_sparse || is_unclear).then(|| warning.clone());
+        aligned.unused = used.is_empty().then(|| warning.clone());
         warnings.push(warning);
         aligned
     }

@@ -117,6 +117,9 @@ fn truth_of_another_length_is_a_warning() {
         assert!(warnings.contains(&format!("{count} rows for 5 images")), "{warnings}");
         assert_eq!(sequence.info().span(None, None).unwrap(), (1..=5).into());
     }
+    std::fs::write(&truth, format!("\n{}", rows(5))).unwrap();
+    let info = open(root.path()).info().clone();
+    assert!(info.truth.iter().all(Option::is_none) && info.unused_truth.unwrap().contains("empty lines"));
     std::fs::write(&truth, rows(5)).unwrap();
     assert!(open(root.path()).info().warnings.is_empty());
 }
