@@ -101,8 +101,8 @@ fn fields_of_time(digits: &[&str]) -> usize {
 /// One or several numbers that count together, and the digits of the first.
 type Counter = (Vec<Part>, usize);
 
-/// The counters in a name: its numbers, of which those of one time, and that of a part and the next, are one. What follows
-/// a time belongs to it with `join` alone.
+/// The counters in a name: its numbers, of which those of one time, and that of a part and the next, are one. Without
+/// `join` each number is one.
 fn counters(parts: &[(Part, &str)], join: bool) -> Vec<Counter> {
     let (mut fields, mut before) = (Vec::new(), "");
     for (part, run) in parts {
@@ -118,7 +118,7 @@ fn counters(parts: &[(Part, &str)], join: bool) -> Vec<Counter> {
     let mut least = None;
     while let Some((before, run, _)) = rest.first() {
         let near = rest[1..].iter().take_while(|(before, ..)| is_near(before)).take(2).map(|(_, run, _)| *run);
-        let of_time = fields_of_time(&[*run].into_iter().chain(near).collect::<Vec<_>>());
+        let of_time = if join { fields_of_time(&[*run].into_iter().chain(near).collect::<Vec<_>>()) } else { 0 };
         let (own, others) = rest.split_at(of_time.max(1));
         let own = own.iter().map(|(.., part)| (*part).clone());
         let joins =
@@ -364,7 +364,7 @@ pub(super) fn check(images: &[PathBuf]) -> Result<(), String> {
     }
     let names: Vec<_> = stems.iter().map(|stem| parts(stem, points == Points::Fraction)).collect();
     let mut all: Vec<_> = names.iter().map(|parts| counters(parts, true)).collect();
-    // A number behind a date that has one digit in some names, as 2024-01-31_9 and 2024-01-31_10, is not its hour.
+    // A number that has one digit in some names, as 2024-01-31_9 and 2024-01-31_10, is no hour.
     if names.iter().all(|name| name.len() == names[0].len()) && all.iter().any(|own| own.len() != all[0].len()) {
         all = names.iter().map(|parts| counters(parts, false)).collect();
     }
@@ -494,6 +494,7 @@ mod tests {
             &["Shot at 11.58.00\u{202f}PM.png", "Shot at 11.59.00\u{202f}PM.png"],
             &["frame_001_am.png", "frame_002_am.png"],
             &["2024-01-31_1.png", "2024-01-31_2.png", "2024-01-31_9.png", "2024-01-31_10.png", "2024-01-31_11.png"],
+            &["10-10-8.png", "10-10-9.png", "10-10-10.png", "10-10-11.png"],
             &["2024-01-02.png", "2024-02-01.png", "2024-03-03.png"],
         ] {
             assert_eq!(checked(names), Ok(()), "{names:?}");
