@@ -265,7 +265,8 @@ impl Backbone {
     pub fn features(&self, picture: Vec<f32>, side: usize, pool: &Arc<ThreadPool>) -> Result<Map> {
         let refuse = |reason: String| Error::Network { path: self.path.clone(), reason };
         let picture = NdTensor::from_data([1, 3, side, side], picture);
-        let value = self.network.run(&[&picture], pool).map_err(|error| refuse(error.to_string()))?.swap_remove(0);
+        let values = self.network.run(&[&picture], pool).map_err(|error| refuse(error.to_string()))?;
+        let value = values.into_iter().next().ok_or_else(|| refuse("it has no output".into()))?;
         value.try_into().map_err(|_| refuse("it must answer with numbers in four dimensions".into()))
     }
 }
@@ -601,6 +602,16 @@ pub(super) mod tests {
             assert!((f64::from(*found) - value.as_f64().unwrap()).abs() < 1e-4, "{i}: {found} for {value}");
         }
         assert!(answer.sides.iter().all(|&side| side == 32.0));
+    }
+
+    #[test]
+    fn a_network_without_outputs_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::copy(self::folder("head.onnx"), folder.path().join("head.onnx")).unwrap();
+        // A version, and a graph without anything.
+        std::fs::write(folder.path().join("backbone.onnx"), b"\x08\x08\x3a\x00").unwrap();
+        let error = Networks::load(folder.path()).err().unwrap().to_string();
+        assert!(error.contains("backbone.onnx: it has no output"), "{error}");
     }
 
     #[test]
