@@ -3,7 +3,7 @@
 //! What a file does not say for certain is an error that says what to pass.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::FrameRecord;
@@ -11,7 +11,7 @@ use super::document::other_size;
 use super::output::VIDEOS;
 use super::record::{BOX_DIGITS, rounded};
 use crate::bbox::{BBox, Turned};
-use crate::media::{Info, has_extension, is_image};
+use crate::media::{Info, has_extension, is_image, number_of_another};
 use crate::tracker::State;
 
 /// Width and height.
@@ -539,16 +539,9 @@ fn is_common(dir: &str) -> bool {
 }
 
 /// The first of `frames` that is the number in the name of another picture, if all are numbers in names.
-fn number_of_name(mut frames: impl Iterator<Item = usize>, info: &Info) -> Option<usize> {
-    let names = info.images.iter().filter_map(|image| image.file_name()?.to_str());
-    let numbers: Vec<usize> = names.filter_map(|name| Some(numbered(name)?.1)).collect();
-    let known: BTreeSet<usize> = numbers.iter().copied().collect();
-    let mut other = None;
-    let are_numbers = frames.all(|frame| {
-        other = other.or((frame > 0 && numbers.get(frame - 1) != Some(&frame)).then_some(frame));
-        known.contains(&frame)
-    });
-    other.filter(|_| are_numbers)
+fn number_of_name(frames: impl Iterator<Item = usize>, info: &Info) -> Option<usize> {
+    let number = |image: &PathBuf| Some(numbered(image.file_name()?.to_str()?)?.1);
+    number_of_another(&info.images.iter().map(number).collect::<Vec<_>>(), frames)
 }
 
 /// A note that numbers of frames are also those in names of pictures at other places of the list.

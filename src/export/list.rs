@@ -33,12 +33,12 @@ const MAX_CELLS: usize = 100;
 const OWN: &str = "id,frame,x,y,w,h,class,name";
 const MOT: &str = "frame,id,x,y,w,h,confidence";
 
-/// Reads a list for a source. Blank lines and lines with `#` are skipped. `base` is that of the pixels of MOT.
-pub(super) fn read(text: &str, base: Base, info: Option<&Info>, options: &LabelOptions) -> Wrong<List> {
+/// Reads a list for a source. Blank lines and lines with `#` are skipped. `pixels` is the base of those of MOT.
+pub(super) fn read(text: &str, pixels: Base, info: Option<&Info>, options: &LabelOptions) -> Wrong<List> {
     let cells = Cells::of(text)?;
     let columns = Columns::of(&cells, info, options, false)?;
     if columns.is_mot {
-        let clip = mot(&cells, &columns, base, info, options)?;
+        let clip = mot(&cells, &columns, pixels, info, options)?;
         if !clip.marked {
             columns.check_sizes(clip.boxes.iter().filter_map(|label| label.bbox), info)?;
         }
@@ -375,7 +375,7 @@ impl Facts {
         let is_index = rows.len() > 2 && rows.iter().all(|row| row[1] - row[0] == rows[0][1] - rows[0][0]);
         // One target after the other in the place of the one before may be one target.
         let pairs = rows.windows(2).filter(|pair| box_of(&pair[0]).overlap(&box_of(&pair[1])) > 0.5).count();
-        let is_one = pairs > 0 && 2 * pairs > rows.len() - 1;
+        let is_one = 2 * pairs > rows.len() - 1;
         let is_alone = own.repeats == 0 && (other.is_near() || chains || may_follow || is_index || is_one);
         let leaps = may_be_other
             && (other.repeats > 0 && 2 * own.far > own.repeats || other.repeats > 2 && other.far == 0 && own.near == 0);

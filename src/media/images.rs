@@ -4,6 +4,7 @@
 //! strict mode, directly to its luma plane for gray; the crate `image` decodes all other formats. Exif orientation is
 //! not applied, because truth files count pixels as they are stored.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Cursor, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -121,6 +122,17 @@ pub(super) fn number(path: &Path) -> Option<usize> {
     let stem = path.file_stem()?.to_string_lossy();
     let stem = stem.trim_end_matches(|c: char| !c.is_ascii_digit());
     stem[stem.trim_end_matches(|c: char| c.is_ascii_digit()).len()..].parse().ok()
+}
+
+/// The first of `frames`, which count from 1, that is the number of another image, if all are numbers of images.
+pub(crate) fn number_of_another(numbers: &[Option<usize>], mut frames: impl Iterator<Item = usize>) -> Option<usize> {
+    let known: BTreeSet<usize> = numbers.iter().copied().flatten().collect();
+    let mut other = None;
+    let are_numbers = frames.all(|frame| {
+        other = other.or((frame > 0 && numbers.get(frame - 1) != Some(&Some(frame))).then_some(frame));
+        known.contains(&frame)
+    });
+    other.filter(|_| are_numbers)
 }
 
 /// Decodes image files in order. An image that cannot be decoded is an item with an error; the next ones follow.

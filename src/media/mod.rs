@@ -17,10 +17,10 @@ mod y4m;
 
 #[cfg(feature = "synth")]
 pub(crate) use images::demanded;
-#[cfg(feature = "cli")]
-pub(crate) use images::is_image;
 pub(crate) use images::{INDEX, file_name, has_extension, list};
 pub use images::{Images, decode, decode_bytes, first_levels};
+#[cfg(feature = "cli")]
+pub(crate) use images::{is_image, number_of_another};
 pub(crate) use open::is_pipe;
 #[cfg(feature = "cli")]
 pub(crate) use open::local;

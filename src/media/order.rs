@@ -37,11 +37,15 @@ fn runs(stem: &str) -> Vec<&str> {
 /// True if the run at `at` is followed by a point and digits; two points, as in a date, are no fraction.
 fn has_fraction(runs: &[&str], at: usize) -> bool {
     let is_point = |place: Option<usize>| place.and_then(|place| runs.get(place)).is_some_and(|run| is_point(run));
-    runs[at].starts_with(|c: char| c.is_ascii_digit())
+    is_digits(runs[at])
         && is_point(Some(at + 1))
         && runs.get(at + 2).is_some()
         && !is_point(Some(at + 3))
         && !(is_point(at.checked_sub(1)) && at > 1)
+}
+
+fn is_digits(run: &str) -> bool {
+    run.starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn is_point(run: &str) -> bool {
@@ -54,7 +58,7 @@ fn parts(stem: &str, with_fractions: bool) -> Vec<(Part, &str)> {
     while let Some(&run) = runs.get(at) {
         at += 1;
         let text = run.trim();
-        if run.starts_with(|c: char| c.is_ascii_digit()) {
+        if is_digits(run) {
             let digits = run.trim_start_matches('0');
             let fraction = if with_fractions && has_fraction(&runs, at - 1) { runs[at + 1] } else { "" };
             at += if fraction.is_empty() { 0 } else { 2 };
@@ -219,10 +223,6 @@ const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "au
 /// Least digits of a number that counts frames, and the least names for one with fewer.
 const COUNTER: (usize, usize) = (3, 6);
 
-fn is_digits(run: &str) -> bool {
-    run.starts_with(|c: char| c.is_ascii_digit())
-}
-
 /// Whether a name is a number with a minus or an exponent.
 fn is_signed(stem: &str) -> bool {
     let number = stem.replace(',', ".");
@@ -231,17 +231,13 @@ fn is_signed(stem: &str) -> bool {
     number.parse::<f64>().is_ok() && (number.contains('e') || digits.len() < number.len() && !is_padded)
 }
 
-/// The hour and the half of the day in a clock of 12 hours.
+/// The hour and the half of the day in a clock of 12 hours. Every second run has digits.
 fn half_day(runs: &[&str]) -> Option<(String, String)> {
-    let is_between = |run: Option<&&str>| run.is_some_and(|run| matches!(*run, "." | ":" | "-" | "_"));
+    let is_between = |at: usize| matches!(runs[at], "." | ":" | "-" | "_");
     let word = |run: &str| run.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
-    let at = (3..runs.len()).find(|&at| matches!(&*word(runs[at]), "am" | "pm") && is_digits(runs[at - 1]))?;
-    let fields = (0..3).take_while(|&field| {
-        let place = at.checked_sub(1 + 2 * field);
-        place.is_some_and(|place| is_digits(runs[place]) && (field == 0 || is_between(runs.get(place + 1))))
-    });
-    let hour = runs[at - (2 * fields.count()).saturating_sub(1).max(1)];
-    (is_between(runs.get(at - 2)) && hour.len() < 3).then(|| (hour.to_owned(), word(runs[at])))
+    let at = (3..runs.len()).find(|&at| matches!(&*word(runs[at]), "am" | "pm"))?;
+    let hour = runs[if at > 4 && is_between(at - 4) { at - 5 } else { at - 3 }];
+    (is_between(at - 2) && hour.len() < 3).then(|| (hour.to_owned(), word(runs[at])))
 }
 
 /// Day and month of a date whose year follows, as 31-12-2023 or 31122023.
@@ -304,12 +300,12 @@ fn other_count(runs: &[Vec<&str>]) -> Option<([usize; 2], &'static str)> {
         let falls = column.windows(2).position(|pair| pair[1].1 < pair[0].1);
         let is_long = column.iter().all(|of| of.0 >= COUNTER.0) || column.len() >= COUNTER.1;
         match falls {
-            Some(at) if distinct && is_long && high - low + 1 == column.len() => {
+            Some(at) if distinct && is_long && high - low == column.len() - 1 => {
                 return Some(([at, at + 1], "as a number in them counts on in another order: rename them"));
             }
             // As the numbers of cameras.
             None if at + 1 == columns && distinct && low < 2 && column[0].0 > 3 => {
-                let begins_anew = (3..9).any(|width| high + 1 == 10_usize.pow(width));
+                let begins_anew = (3..9).any(|width| high == 10_usize.pow(width) - 1);
                 let gap = column.windows(2).position(|pair| pair[1].1 > pair[0].1 + 1);
                 if let Some(at) = gap.filter(|_| begins_anew) {
                     return Some(([at, at + 1], "as cameras begin anew after the highest number: rename them"));
@@ -496,6 +492,8 @@ mod tests {
             &["2024-01-31_1.png", "2024-01-31_2.png", "2024-01-31_9.png", "2024-01-31_10.png", "2024-01-31_11.png"],
             &["10-10-8.png", "10-10-9.png", "10-10-10.png", "10-10-11.png"],
             &["2024-01-02.png", "2024-02-01.png", "2024-03-03.png"],
+            &["a_0000000000.png", "a_0000000001.png", "a_18446744073709551615.png"],
+            &["1_18446744073709551615.png", "2_00000000000000000000.png", "3_00000000000000000001.png"],
         ] {
             assert_eq!(checked(names), Ok(()), "{names:?}");
         }

@@ -351,15 +351,14 @@ fn field<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     line.split('|').find_map(|part| part.strip_prefix(key))
 }
 
-/// The largest number of pictures that are decoded before one that is shown before them.
-fn reordering(times: impl Iterator<Item = i64>) -> usize {
-    let (mut shown, mut most) = (Vec::new(), 0);
-    for time in times {
+/// Whether at most `most` pictures that are shown after a picture are decoded before it.
+fn waits_enough(most: usize, mut times: impl Iterator<Item = i64>) -> bool {
+    let mut shown = Vec::new();
+    times.all(|time| {
         let place = shown.iter().rposition(|&other| other <= time).map_or(0, |place| place + 1);
-        most = most.max(shown.len() - place);
         shown.insert(place, time);
-    }
-    most
+        shown.len() - 1 - place <= most
+    })
 }
 
 /// Whether a stream of HEVC has ends of sequences, behind which the decoder leaves out pictures.
@@ -400,7 +399,7 @@ pub(super) fn packets(text: &str) -> Option<Vec<Indexed>> {
     }
     let mut packets = lines().map(packet).collect::<Option<Vec<_>>>()?;
     // The decoder leaves out a picture that comes later than it waits.
-    if reordering(packets.iter().map(|frame| frame.time.0)) > field(stream, "has_b_frames=")?.parse().ok()? {
+    if !waits_enough(field(stream, "has_b_frames=")?.parse().ok()?, packets.iter().map(|frame| frame.time.0)) {
         return None;
     }
     packets.sort_unstable_by_key(|frame| frame.time.0);

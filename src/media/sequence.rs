@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::annotation::{Annotations, Base, Row};
-use super::images::{EXTENSIONS, Listing, file_name, first_levels, is_turned, list, number};
+use super::images::{EXTENSIONS, Listing, file_name, first_levels, is_turned, list, number, number_of_another};
 use super::order;
 use super::otb::{self, OtbSequence};
 use super::{Demand, Images, Info, OpenOptions, Source, Span, Stream, Truth};
@@ -322,7 +322,10 @@ impl Aligned {
             return aligned;
         }
         let is_sparse = file.target().is_none() && 2 * rows.len() <= images.len() && rows.len() > 1;
-        let is_unclear = may_be_numbers(images, file);
+        // Frames of MOT that are numbers in names of other images.
+        let numbers: Vec<_> = images.iter().map(|image| number(image)).collect();
+        let frames = file.entries().iter().map(|entry| entry.frame as usize);
+        let is_unclear = number_of_another(&numbers, frames).is_some();
         // An empty line within is a frame without a box, or none.
         let is_shifted = rows.len() > images.len() && rows.iter().any(|row| row.numbers().iter().all(|n| n.is_nan()));
         let used = if is_sparse || is_unclear || is_shifted { &[] } else { rows };
@@ -356,15 +359,6 @@ fn rows_by_number(images: &[PathBuf], rows: usize, is_mot: bool) -> Option<Vec<u
     let has_gaps = distinct.len() == images.len() && last - base >= images.len();
     let has_row = if is_mot { first } else { last } - base < rows;
     (has_gaps && has_row && rows > images.len()).then(|| numbers.iter().map(|number| number - base).collect())
-}
-
-/// Whether the frames of a MOT file are numbers in names of other images.
-fn may_be_numbers(images: &[PathBuf], file: &Annotations) -> bool {
-    let numbers: Vec<Option<usize>> = images.iter().map(|image| number(image)).collect();
-    let known: BTreeSet<usize> = numbers.iter().copied().flatten().collect();
-    let frames = || file.entries().iter().map(|entry| entry.frame as usize);
-    let is_other = |frame: usize| frame > 0 && numbers.get(frame - 1) != Some(&Some(frame));
-    frames().all(|frame| known.contains(&frame)) && frames().any(is_other)
 }
 
 /// The index of each row's image, if each row has an image whose number is the row's, counted from `first`.

@@ -147,10 +147,10 @@ impl Info {
     /// [`Error::Sequence`] when there is none.
     pub fn initial_box(&self, position: usize) -> Result<BBox> {
         self.true_box(position).ok_or_else(|| {
-            let reason = match &self.truth_path {
-                _ if self.unused_truth.is_some() => self.unused_truth.clone().unwrap_or_default(),
-                None => format!("there is no true box for frame {position}"),
-                Some(path) => format!("{} has no box for frame {position}", path.display()),
+            let reason = match (&self.unused_truth, &self.truth_path) {
+                (Some(reason), _) => reason.clone(),
+                (None, None) => format!("there is no true box for frame {position}"),
+                (None, Some(path)) => format!("{} has no box for frame {position}", path.display()),
             };
             Error::sequence(&self.name, reason)
         })

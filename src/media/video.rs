@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ChildStdout;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::images::{Decoded, demanded, stretched};
@@ -60,6 +60,8 @@ pub(super) struct Video {
     probe: Probe,
     /// The frames that were decoded, or whose packets were read, from the first one on.
     index: Arc<Mutex<Vec<Indexed>>>,
+    /// Whether it [has ends of sequences](has_ends), which takes a pass over the file.
+    ends: Arc<OnceLock<bool>>,
 }
 
 /// The target of a seek.
@@ -109,7 +111,15 @@ impl Video {
             warnings: warning.into_iter().collect(),
             ..Info::default()
         };
-        Ok(Self { info, input, lenient: options.lenient, timeout: options.timeout, probe, index: Arc::default() })
+        Ok(Self {
+            info,
+            input,
+            lenient: options.lenient,
+            timeout: options.timeout,
+            probe,
+            index: Arc::default(),
+            ends: Arc::default(),
+        })
     }
 
     /// How ffmpeg writes the frames: the layout of a frame, the value of `-pix_fmt`, and a filter to append.
@@ -198,8 +208,11 @@ impl Video {
         let limits = Limits { timeout: self.timeout, cancel: cancel.clone() };
         let arguments = ["-of", "compact", "-read_intervals", interval, "-show_entries", entries];
         let list = ffprobe(&self.input, limits.clone(), &arguments).ok()?;
-        let is_one = !list.contains("codec_name=hevc") || !has_ends(&self.input, limits).ok()?;
-        packets(&list).filter(|_| is_one)
+        if list.contains("codec_name=hevc") && self.ends.get().is_none() {
+            let found = has_ends(&self.input, limits).ok()?;
+            self.ends.get_or_init(|| found);
+        }
+        packets(&list).filter(|_| self.ends.get() != Some(&true))
     }
 
     /// Starts ffmpeg at the first frame of the file, or by a seek.
