@@ -36,7 +36,11 @@ pub fn read_document(
     let info = source.map(Source::info);
     let read = || Document::open(&path, info, size, &options);
     let text = py.detach(|| read().and_then(|(document, notes)| Ok((document.to_json()?, notes))));
-    text.map_err(|reason| exception(py, "FormatError", format!("{}: {reason}", path.display())))
+    text.map_err(|reason| {
+        // The arguments have other names on the command line.
+        let reason = reason.replace("--labels-clip ", "clip=").replace("--labels-base ", "base=");
+        exception(py, "FormatError", format!("{}: {reason}", path.display()))
+    })
 }
 
 /// Writes the document ``text`` to ``path`` in a format, by default that of the ending.

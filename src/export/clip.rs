@@ -50,6 +50,9 @@ const COMMON: [&str; 16] = [
     "validation",
 ];
 
+/// What Roboflow puts behind the name of a picture, before a checksum.
+const ROBOFLOW: &str = ".rf.";
+
 /// Names in an error.
 const SHOWN: usize = 8;
 
@@ -250,7 +253,13 @@ fn without_ending(name: &str) -> &str {
 /// Whether a name in labels is that of a source: the same file or folder, with or without the ending of a video, and
 /// without the eight digits that Label Studio puts before it.
 pub(super) fn is_same_name(own: &str, source: &str) -> bool {
-    let file = |name: &str| name.rsplit(['/', '\\', '=']).next().unwrap_or_default().to_lowercase();
+    // Behind a question mark an address has its signature, or Label Studio the path of a local file.
+    let own = own.rsplit_once("?d=").map_or_else(|| own.split('?').next().unwrap_or_default(), |(_, path)| path);
+    let file = |name: &str| {
+        let name = name.replace("%20", " ").replace("%2F", "/").replace("%2f", "/");
+        // Label Studio's uploads have no blanks.
+        name.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase().replace(' ', "_")
+    };
     let (own, source) = (file(own), file(source));
     let uploaded =
         own.split_once('-').filter(|(digits, _)| digits.len() == 8 && u32::from_str_radix(digits, 16).is_ok());
@@ -284,8 +293,20 @@ fn choose(mut clips: Vec<Clip>, purpose: &mut Purpose<'_>) -> Wrong<Clip> {
             Ok(clips.remove(0))
         }
         _ => {
-            let names = listed(clips.iter().map(Clip::shown_name));
-            Err(format!("it has labels of {names}: --labels-clip NAME says whose are read"))
+            let is_other =
+                |name: &str| clips.iter().filter(|clip| clip.names.iter().any(|own| own == name)).count() < 2;
+            let own = |clip: &'_ Clip| clip.names.iter().position(|name| is_other(name));
+            match clips.iter().find(|clip| own(clip).is_none() && !clip.names.is_empty()) {
+                Some(clip) => Err(format!(
+                    "several of its clips are named {}, which --labels-clip cannot tell apart: leave out all but one",
+                    clip.shown_name()
+                )),
+                None => {
+                    let names = clips.iter().map(|clip| own(clip).map_or(clip.shown_name(), |at| &*clip.names[at]));
+                    let names = listed(names);
+                    Err(format!("it has labels of {names}: --labels-clip NAME says whose are read"))
+                }
+            }
         }
     }
 }
@@ -317,8 +338,14 @@ impl Clip {
             });
             let (own_here, allowed) =
                 ((own as f64 * ratio).round() as usize, if is_exact { 0 } else { tolerance(here) });
+            let is_said = purpose.options.clip.is_some();
             if own_here.abs_diff(here) > allowed && !(self.marked && own_here <= here) {
-                return Err(format!("its clip has {own} frames, and the source has {here}"));
+                let reason = format!("its clip has {own} frames, and the source has {here}");
+                match own_here < here {
+                    true if is_said => purpose.notes.push(reason),
+                    true => return Err(reason + ": --labels-clip NAME says that it is the beginning of the source"),
+                    false => return Err(reason),
+                }
             }
         }
         if let Some(own) = self.last.filter(|&own| own > purpose.last()) {
@@ -330,7 +357,7 @@ impl Clip {
         }
         match self.by {
             By::Position => {}
-            By::Time => by_time(boxes, ratio),
+            By::Time => by_time(boxes, ratio, purpose.info.and_then(|info| info.rate).unwrap_or(0.0)),
             By::Picture => {
                 let frames = self.frames_of_pictures(purpose)?;
                 let (left, mut missing) = boxes.drain(..).partition::<Vec<_>, _>(|label| frames[label.frame].is_some());
@@ -412,8 +439,10 @@ impl Clip {
         let found: Vec<Option<(usize, &str)>> = (self.pictures.iter())
             .map(|picture| {
                 let (dir, file) = split(picture.name.as_deref()?);
-                // A picture may be stored in another format.
-                Some((*known.get(file).or_else(|| known.get(without_ending(file)))?, dir))
+                // A picture may be stored in another format; Roboflow writes a.png as a_png.rf.HASH.
+                let uploaded = || Some(file.split_once(ROBOFLOW)?.0.rsplit_once('_')?.0);
+                let found = known.get(file).or_else(|| known.get(without_ending(file)));
+                Some((*found.or_else(|| known.get(uploaded()?))?, dir))
             })
             .collect();
         let is_own = |dir: &str| match &options.clip {
@@ -446,6 +475,12 @@ impl Clip {
             Some((dir.to_owned(), prefix.to_owned(), number))
         };
         self.check_numbers()?;
+        let mut names =
+            self.pictures.iter().filter(|picture| picture.number.is_none()).filter_map(|one| one.name.as_deref());
+        if let Some(name) = names.find(|name| name.contains(ROBOFLOW)) {
+            let what = "Roboflow counts the pictures that it has taken of a video, not its frames, as in";
+            return Err(format!("{what} {name}: give the folder of these pictures as the source"));
+        }
         let all: Vec<_> = self.pictures.iter().map(numbered).collect();
         let distinct: BTreeSet<_> = all.iter().flatten().map(|(_, prefix, number)| (prefix, number)).collect();
         // Folders as of training and validation belong to one clip if they share no frame.
@@ -464,6 +499,12 @@ impl Clip {
                 return Err(format!("it has labels of several clips, named {names}: {what}"));
             }
         };
+        let mut named = all.iter().flatten().map(|(dir, prefix, _)| format!("{dir}/{prefix}"));
+        let other = named.find(|name| own.is_empty() && !is_common(name) && !names_clip(name, wanted));
+        if let Some((name, info)) = other.zip(purpose.info) {
+            let name = name.trim_start_matches('/');
+            purpose.notes.push(format!("its pictures are named {name}…, and the source {}", info.name));
+        }
         let is_own = |(dir, prefix, _): &&(String, String, usize)| key(dir, prefix) == *group;
         let numbers: Vec<Option<usize>> = all.iter().map(|of| Some(of.as_ref().filter(is_own)?.2)).collect();
         let base = match purpose.options.base.or(self.base) {
@@ -578,6 +619,9 @@ pub(super) fn base_of(numbers: impl Iterator<Item = usize>, frames: Option<usize
     match frames {
         _ if low == 0 => Ok(0),
         Some(frames) if high == frames => Ok(1),
+        Some(frames) if high > frames => {
+            Err(format!("the numbers of its frames go from {low} to {high}, and the source has {frames} frames"))
+        }
         _ => Err(format!(
             "the numbers of its frames go from {low} to {high}, and may count from 0 or from 1 (as Ultralytics): \
              give --labels-base 0 or 1"
@@ -585,23 +629,23 @@ pub(super) fn base_of(numbers: impl Iterator<Item = usize>, frames: Option<usize
     }
 }
 
-/// Positions in the source of frames at another rate; of several boxes in one frame the nearest counts.
-fn by_time(boxes: &mut Vec<Label>, ratio: f64) {
+/// Seconds behind the beginning of a frame at which Label Studio shows it.
+const BEHIND: f64 = 0.002;
+
+/// Positions in the source, at `rate`, of frames at another rate: those that a browser shows at their times. Of several
+/// boxes in one frame the first counts.
+fn by_time(boxes: &mut Vec<Label>, ratio: f64, rate: f64) {
     if ratio == 1.0 || boxes.iter().any(|label| label.frame == 0) {
         return;
     }
-    let exact = |label: &Label| label.frame.saturating_sub(1) as f64 * ratio;
-    let mut placed: Vec<(u32, usize, f64, Label)> = std::mem::take(boxes)
-        .into_iter()
-        .map(|label| {
-            let (at, frame) = (exact(&label), exact(&label).round() as usize);
-            let position = frame.saturating_add(1);
-            (label.id, position, (at - frame as f64).abs(), Label { frame: position, ..label })
-        })
-        .collect();
-    placed.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)));
-    placed.dedup_by_key(|label| (label.0, label.1));
-    boxes.extend(placed.into_iter().map(|(.., label)| label));
+    boxes.sort_by_key(|label| (label.id, label.frame));
+    for label in &mut *boxes {
+        // A target is gone behind the last frame that shows it.
+        let gone = usize::from(label.bbox.is_none());
+        label.frame = ((label.frame - 1).saturating_sub(gone) as f64 * ratio + BEHIND * rate) as usize + 1 + gone;
+    }
+    boxes.sort_by_key(|label| (label.id, label.frame, label.bbox.is_none()));
+    boxes.dedup_by_key(|label| (label.id, label.frame));
 }
 
 /// Refuses boxes `x,y,w,h` of which one reaches beyond the frame while all lie in it if they are taken for corners.
@@ -623,9 +667,16 @@ mod tests {
 
     #[test]
     fn names_of_a_clip() {
-        for own in
-            ["clip", "clip.mp4", "CLIP.MKV", "/data/upload/3/0a1b2c3d-clip.mp4", r"C:\videos\clip.mp4", "?d=x/clip.mp4"]
-        {
+        for own in [
+            "clip",
+            "clip.mp4",
+            "CLIP.MKV",
+            "/data/upload/3/0a1b2c3d-clip.mp4",
+            r"C:\videos\clip.mp4",
+            "?d=x/clip.mp4",
+            "?d=x%2Fclip.mp4",
+            "s3://b/clip.mp4?X-Amz-Date=1&sign=a/b",
+        ] {
             assert!(is_same_name(own, "clip") && is_same_name(own, "clip.avi"), "{own}");
         }
         for other in ["", "clips", "my-clip.mp4", "0a1b2c3-clip.mp4", "clip/other.mp4"] {
@@ -633,6 +684,7 @@ mod tests {
         }
         assert!(is_same_name("a.v2.mp4", "a.v2") && is_same_name("a.v2", "a.v2.mp4"));
         assert!(is_same_name("cam.one.mp4", "cam.one") && !is_same_name("cam.mp4", "cam.one"));
+        assert!(is_same_name("a%20b.mp4", "a b") && is_same_name("0a1b2c3d-a_b.mp4", "a b.mp4"));
         assert!(!is_same_name("run.dusk", "run.day") && is_same_name("run.day", "run.day"));
     }
 
@@ -667,11 +719,24 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_of_two_boxes_in_a_frame_counts() {
-        let label = |frame| Label { id: 1, frame, turn: frame as f64, ..Label::default() };
-        let mut boxes: Vec<Label> = [1, 2, 3, 4, 7].map(label).into();
-        by_time(&mut boxes, 0.5);
-        let placed: Vec<_> = boxes.iter().map(|label| (label.frame, label.turn)).collect();
-        assert_eq!(placed, [(1, 1.0), (2, 3.0), (3, 4.0), (4, 7.0)]);
+    fn a_box_is_in_the_frame_that_a_browser_shows() {
+        let bbox = Some(BBox::new(0.0, 0.0, 1.0, 1.0));
+        let label = |frame| Label { id: 1, frame, turn: frame as f64, bbox, ..Label::default() };
+        let placed = |frames: &[usize], own: f64, here: f64| -> Vec<_> {
+            let mut boxes: Vec<Label> = frames.iter().copied().map(label).collect();
+            by_time(&mut boxes, here / own, here);
+            boxes.iter().map(|label| (label.frame, label.turn)).collect()
+        };
+        let frames_of = |placed: Vec<(usize, f64)>| placed.into_iter().map(|(frame, _)| frame).collect::<Vec<_>>();
+        assert_eq!(placed(&[1, 2, 3, 4, 7], 50.0, 25.0), [(1, 1.0), (2, 3.0), (4, 7.0)]);
+        // The last frame with a box is the last of the target.
+        let mut ended =
+            vec![label(10), Label { bbox: None, ..label(11) }, label(14), Label { bbox: None, ..label(15) }];
+        by_time(&mut ended, 0.5, 25.0);
+        let ended: Vec<_> = ended.iter().map(|label| (label.frame, label.bbox.is_some())).collect();
+        assert_eq!(ended, [(5, true), (6, false), (7, true), (8, false)]);
+        assert_eq!(frames_of(placed(&[1, 2, 3, 4, 7], 12.5, 25.0)), [1, 3, 5, 7, 13]);
+        let frames: Vec<usize> = (1..=8).chain(50..=52).collect();
+        assert_eq!(frames_of(placed(&frames, 24.0, 30.0)), [1, 2, 3, 4, 6, 7, 8, 9, 62, 63, 64]);
     }
 }

@@ -123,7 +123,7 @@ pub(super) fn read(document: &Value, detector: bool) -> Wrong<Vec<Clip>> {
     let annotations = list("annotations")?;
     if let Some(first) = annotations.first().filter(|_| !detector && annotations.iter().all(|one| id_of(one).is_none()))
     {
-        return Err(format!("annotation {}: it needs a track_id, which says what target it is", first["id"]));
+        return Err(format!("annotation {}: it needs a number as track_id, which says what target it is", first["id"]));
     }
     for annotation in annotations {
         let (clip, label) = label(annotation, &images, &classes, detector)?;

@@ -93,6 +93,8 @@ fn xml(tracks: &Tracks, run: &Run, frames: usize) -> String {
     let attributes = format!("<attributes>{}{own}{GIVEN}</attributes>", TEXT.replace("NAME", "name"));
     let label = |class: &str| format!("<label><name>{}</name>{attributes}</label>", escape(class));
     let labels: String = run.classes().into_iter().map(label).collect();
+    let file = run.source.path.rsplit(['/', '\\']).next().filter(|file| file.contains(char::is_alphanumeric));
+    let name = file.map_or(String::new(), |file| format!("<name>{}</name>", escape(file)));
     let mut text = format!(
         r#"<?xml version="1.0" encoding="utf-8"?>
 <!-- kcf-track {} -->
@@ -100,7 +102,7 @@ fn xml(tracks: &Tracks, run: &Run, frames: usize) -> String {
   <version>1.1</version>
   <meta>
     <task>
-      <size>{frames}</size>
+      {name}<size>{frames}</size>
       <mode>interpolation</mode>
       <labels>{labels}</labels>
       <original_size><width>{width}</width><height>{height}</height></original_size>

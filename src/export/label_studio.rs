@@ -183,16 +183,15 @@ fn clip(task: &Value) -> Wrong<Clip> {
     };
     let model = result["model_version"].as_str().unwrap_or_default();
     clip.marked = model.starts_with("kcf-track");
-    let mut regions = Vec::new();
-    for region in result["result"].as_array().into_iter().flatten() {
-        match region["type"] == "videorectangle" {
-            true => regions.push((region, &region["value"])),
-            false => {
-                clip.polygons +=
-                    usize::from(["points", "rle", "sequence"].iter().any(|name| !region["value"][name].is_null()))
-            }
-        }
-    }
+    let all = result["result"].as_array().map_or(&[][..], Vec::as_slice);
+    let (boxes, others): (Vec<_>, Vec<_>) = all.iter().partition(|region| region["type"] == "videorectangle");
+    let regions: Vec<_> = boxes.iter().map(|region| (*region, &region["value"])).collect();
+    // What somebody has said of a box has its shape, too.
+    let is_shape = |region: &&&Value| {
+        let has_shape = ["points", "rle", "sequence"].iter().any(|name| !region["value"][name].is_null());
+        has_shape && !boxes.iter().any(|known| !known["id"].is_null() && known["id"] == region["id"])
+    };
+    clip.polygons = others.iter().filter(is_shape).count();
     // Our own files say the rate of their frames, which may come at various times.
     let rate = task["data"]["fps"].as_f64().filter(|_| clip.marked);
     clip.with(&regions, rate).map(|()| clip)
@@ -211,7 +210,7 @@ fn annotation(task: &Value) -> Wrong<&Value> {
     }
     match counting[..] {
         [one] => Ok(one),
-        [] if list("annotations").is_empty() => Err("a task without regions".into()),
+        [] if list("annotations").is_empty() => Err("its task has no submitted annotation".into()),
         [] => Err("the annotation of its task was cancelled".into()),
         _ => {
             let count = counting.len();

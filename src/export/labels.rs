@@ -226,7 +226,10 @@ pub(super) fn check_count(targets: &[TargetRecord]) -> Wrong<()> {
 }
 
 fn check_most(most: usize) -> Wrong<()> {
-    let reason = || format!("it has {most} targets at a time, of at most {MAX_TARGETS}");
+    let reason = || {
+        let more = "without an end they are followed to the end of the source";
+        format!("it has {most} targets at a time, of at most {MAX_TARGETS}: {more}")
+    };
     if most > MAX_TARGETS { Err(reason()) } else { Ok(()) }
 }
 
@@ -247,9 +250,11 @@ pub(super) fn json(text: &str) -> Wrong<Vec<Value>> {
 fn lines(values: Vec<Value>) -> Wrong<Clip> {
     let record = |(value, line): (Value, usize)| {
         let (class, name) = (text(&value["class"]), text(&value["name"]));
-        let record: FrameRecord = serde_json::from_value(value).map_err(|error| {
-            format!("line {line} is neither a frame of this program nor COCO or Label Studio: {error}")
-        })?;
+        let wrong = format!("line {line} is neither a frame of this program nor COCO or Label Studio with tracks");
+        if !value.is_object() {
+            return Err(wrong + "; boxes of a detector are for --detections");
+        }
+        let record: FrameRecord = serde_json::from_value(value).map_err(|error| format!("{wrong}: {error}"))?;
         Ok(Label { class, name, ..Label::from(&record) })
     };
     // Rows of the run, of frames without targets and of answers to commands have no box.

@@ -12,7 +12,7 @@ use super::labels::check_box;
 use super::record::{Given, TargetRecord};
 use crate::bbox::BBox;
 use crate::media::Info;
-use crate::media::annotation::{Base, Entry, MAX_ROWS};
+use crate::media::annotation::{Base, Entry, MAX_ROWS, UNCLEAR_COMMA, may_be_decimals};
 use crate::run::MAX_TARGETS;
 
 /// The content of a list.
@@ -347,6 +347,9 @@ impl Facts {
         self.has_numbers |= behind.is_some();
         self.has_words |= rest.any(|number| number.is_none());
         let count = line.cells.len();
+        if !line.has_commas && may_be_decimals(&line.cells.iter().map(|cell| &**cell).collect::<Vec<_>>()) {
+            return Err(line.wrong(UNCLEAR_COMMA));
+        }
         (self.least, self.most) = (self.least.min(count), self.most.max(count));
         match !matches!(count, 6..=10) || self.has_words && count > 8 {
             true => Err(line.wrong(format!("it has {count} cells, and is neither {OWN} nor MOT"))),

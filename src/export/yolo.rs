@@ -201,7 +201,8 @@ const LEVELS: usize = 6;
 /// are told from; and the number of files of labels elsewhere.
 fn labels_of(folder: &Path) -> Wrong<(PathBuf, Vec<PathBuf>, usize)> {
     let mut files = text_files(folder, LEVELS).map_err(|error| error.to_string())?;
-    files.retain(|file| !LISTS.iter().any(|name| file.ends_with(name)));
+    let is_readme = |file: &Path| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("README"));
+    files.retain(|file| !LISTS.iter().any(|name| file.ends_with(name)) && !is_readme(file));
     let place = |file: &PathBuf| {
         let mut parts =
             file.strip_prefix(folder).unwrap_or(file).iter().map(|part| part.to_string_lossy().to_lowercase());
@@ -209,28 +210,37 @@ fn labels_of(folder: &Path) -> Wrong<(PathBuf, Vec<PathBuf>, usize)> {
             (_, None) => 2,
             (first, _) if first == "labels" => 0,
             (first, _) if first.starts_with("obj_") && first.ends_with("_data") => 1,
-            _ => 3,
+            // A part for training or validation, as of Roboflow.
+            (_, Some(second)) if second == "labels" => 3,
+            _ => 4,
         }
     };
-    let best = files.iter().map(place).min().unwrap_or(3);
+    let best = files.iter().map(place).min().unwrap_or(4);
     let (files, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| place(file) == best);
-    if best < 3 {
+    let part = |file: &PathBuf| Some(file.strip_prefix(folder).ok()?.iter().next()?.to_owned());
+    let parts: BTreeSet<_> = files.iter().filter_map(part).filter(|_| best == 3).collect();
+    if let Some(part) = parts.first().filter(|_| parts.len() > 1) {
+        return Err(format!("its labels are in several folders: give one of them, as {}", folder.join(part).display()));
+    }
+    if best < 4 {
         let first = |text: String| text.lines().find(|row| !row.trim().is_empty()).map(Line::parse);
         let is_labels =
             |file: &&PathBuf| crate::pipe::read_text(file).ok().and_then(first).is_some_and(|row| row.is_ok());
         let others = others.iter().filter(is_labels).count();
-        let base = files.first().filter(|_| best == 0).and_then(|file| file.strip_prefix(folder).ok()?.iter().next());
-        return Ok((folder.join(base.unwrap_or_default()), files, others));
-    }
-    // As the parts for training and validation of Roboflow.
-    let part = |file: &PathBuf| Some(file.parent().filter(|place| place.ends_with("labels"))?.parent()?.to_owned());
-    if let Some(part) = files.iter().find_map(part) {
-        return Err(format!("its labels are in several folders: give one of them, as {}", part.display()));
+        let base = match (best, files.first().and_then(part)) {
+            (0, Some(base)) => folder.join(base),
+            (3, Some(part)) => folder.join(part).join("labels"),
+            _ => folder.to_owned(),
+        };
+        return Ok((base, files, others));
     }
     let others = fs::read_dir(folder).map_err(|error| error.to_string())?.flatten().map(|entry| entry.path());
     let others: Vec<_> = others.filter(|path| has_extension(path, &["xml", "json"])).collect();
     match &others[..] {
-        [] => Err("labels: there is no folder of this name with labels of YOLO".into()),
+        [] => {
+            Err("labels: there is no folder of this name with labels of YOLO; of MOT give the file, as gt/gt.txt"
+                .into())
+        }
         [one] => Err(format!("it is a folder: give the file {} in it", one.display())),
         _ => Err(NO_IDS.into()),
     }
@@ -324,7 +334,10 @@ fn classes(folder: &Path) -> BTreeMap<u32, Rc<str>> {
     match read("classes.txt").or_else(|| read("obj.names")) {
         Some(list) => (0..).zip(list.lines().map(Rc::from)).collect(),
         None => {
-            yaml_names(&read("data.yaml").unwrap_or_default()).into_iter().map(|(id, name)| (id, name.into())).collect()
+            // The folder may be `labels/train` or `train` of a dataset.
+            let data =
+                folder.ancestors().take(3).find_map(|folder| crate::pipe::read_text(&folder.join("data.yaml")).ok());
+            yaml_names(&data.unwrap_or_default()).into_iter().map(|(id, name)| (id, name.into())).collect()
         }
     }
 }

@@ -254,23 +254,38 @@ pub(crate) fn text_files(folder: &Path, levels: usize) -> std::io::Result<Vec<Pa
 fn numbers(line: &str) -> Result<Vec<f64>, String> {
     let fits = |count: usize| matches!(count, 4 | 8..=10);
     let parsed = |word: &str| word.parse().map_err(|_| format!("`{}` is not a number", shortened(word)));
-    let words = || line.split(|c: char| c.is_whitespace() || c == ';').filter(|word| !word.is_empty());
-    let is_decimal = |word: &str| !word.contains(',') || !word.starts_with(',') && !word.ends_with(',');
+    let split = || line.split(|c: char| c.is_whitespace() || c == ';');
+    let words = || split().map(|word| word.trim_end_matches(',')).filter(|word| !word.is_empty());
     let plain = words().flat_map(|word| word.split(',')).filter(|word| !word.is_empty());
-    if line.contains(',') && words().count() > 1 && words().all(is_decimal) {
+    let unclear = || Err(in_line(line, UNCLEAR_COMMA));
+    if words().any(|word| word.contains(',')) && words().count() > 1 && !words().any(|word| word.starts_with(',')) {
         let decimal: Result<Vec<f64>, _> = words().map(|word| parsed(&word.replacen(',', ".", 1))).collect();
         match decimal.map(|numbers| (fits(numbers.len()), numbers)) {
-            Ok((true, _)) if fits(plain.clone().count()) => {
-                return Err(in_line(
-                    line,
-                    "a comma may be the decimal point or separate numbers: write decimal points",
-                ));
-            }
+            Ok((true, _)) if fits(plain.clone().count()) => return unclear(),
             Ok((true, numbers)) => return Ok(numbers),
             _ => {}
         }
     }
+    if line.contains(',') && may_be_decimals(&plain.clone().collect::<Vec<_>>()) {
+        return unclear();
+    }
     plain.map(parsed).collect()
+}
+
+pub(crate) const UNCLEAR_COMMA: &str = "a comma may be the decimal point or separate numbers: write decimal points";
+
+/// Whether the last eight of the cells between commas may be four numbers with decimal commas: all are digits, and of
+/// each second cell one begins with a zero (`38,00`), or all have one digit and are no corners.
+pub(crate) fn may_be_decimals(cells: &[&str]) -> bool {
+    let Some(last) = cells.last_chunk::<8>().filter(|_| matches!(cells.len(), 8 | 10)) else { return false };
+    let decimals = || last.iter().skip(1).step_by(2);
+    let numbers = last.map(|cell| cell.parse::<u32>().map_or(f64::NAN, f64::from));
+    let side = |at: usize| [0, 1].map(|axis| numbers[(2 * at + 2 + axis) % 8] - numbers[(2 * at + axis) % 8]);
+    let turn = |at: usize| side(at)[0] * side(at + 1)[1] - side(at)[1] * side(at + 1)[0];
+    let is_convex = (0..4).all(|at| turn(at) >= 0.0) || (0..4).all(|at| turn(at) <= 0.0);
+    let has_zero = decimals().any(|cell| cell.len() > 1 && cell.starts_with('0'));
+    numbers.iter().all(|number| !number.is_nan())
+        && (has_zero || decimals().all(|cell| cell.len() == 1) && (cells.len() == 10 || !is_convex))
 }
 
 const TOO_FAR: &str = "a number is beyond a million pixels";
@@ -414,6 +429,26 @@ mod tests {
     fn polygons_become_boxes() {
         assert_eq!(boxes("6,2,10,5,7,9,3,6"), [Some([2.0, 1.0, 7.0, 7.0])]);
         assert_eq!(boxes("NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN\n6,2,10,5,7,NaN,3,6\n1,1,5,1,9,1,2,1"), [None, None, None]);
+    }
+
+    #[test]
+    fn a_comma_is_no_guess() {
+        for text in [
+            "13,80,45,40,38,00,60,00",
+            "13,80, 45,40, 38,00, 60,00",
+            "13,80 45,40 38,00 60,00",
+            "13,80;45,40;38,00;60,00",
+            "13,8,45,4,38,0,60,0",
+            "1,1,13,80,45,40,38,00,60,00",
+            "1,1,13,8,45,4,38,0,60,0",
+        ] {
+            assert!(error(text).contains("a comma may be the decimal point"), "{text}: {}", error(text));
+        }
+        for text in
+            ["13, 80, 45, 40", "6,2,10,5,7,9,3,6", "100,120,140,121,139,190,99,189", "1,1,13,80,45,40,1,-1,-1,-1"]
+        {
+            assert!(parse(text).has_boxes(), "{text}");
+        }
     }
 
     #[test]

@@ -232,6 +232,9 @@ fn lists_of_trackers_and_people() {
         "1;1;32,0;40,0;24,0;32,0\n",
         Boxes(vec![(1, vec![(1, [32.0, 40.0, 24.0, 32.0])])]),
     );
+    let commas = "1,1,33,00,41,00,24,00,32,00\n2,1,35,00,41,00,24,00,32,00\n";
+    table.text("decimal commas between commas", commas, Refused("may be the decimal point"));
+    table.text("the same with blanks", &commas.replace("00,", "00, "), Refused("may be the decimal point"));
     table.text("a thousands point", "1;1;1.032,0;40,0;24,0;32,0\n", Refused("`1.032,0` is not a number"));
     let zero = mot(1, 0..=3, full("0.5"));
     table.text("frames from 0", &zero, Refused("--labels-base 0"));
@@ -427,6 +430,9 @@ fn tracks_of_cvat() {
     );
     table.text("another number of frames", &meta("<size>300</size>"), Refused("300 frames"));
     table.text("fewer frames", &meta("<size>9</size>"), Refused("9 frames"));
+    table.folder("fewer frames, said", "file.txt --labels-clip clip.mp4", Said(cars(&[1]), "9 frames"));
+    let halves = task("clip.mp4", "<name>one</name>") + &task("clip.mp4", "<name>two</name>");
+    table.text("two tasks of a video", &dumped(&format!("<project>{halves}</project>"), &one), Refused("of the tasks"));
     let part = "<size>10</size><start_frame>5</start_frame><stop_frame>14</stop_frame>";
     table.text("a task of a part", &dumped(&task("clip.mp4", part), &track("", &car_from(&[7]))), Boxes(cars(&[7])));
     table.text("another name", &dumped(&task("other.mp4", ""), &one), Said(cars(&[1]), "other.mp4"));
@@ -530,7 +536,8 @@ fn tasks_of_label_studio() {
         ("half the rate", 12.5, 0.0, [(1, 1), (2, 3), (8, 15)]),
         ("half the rate, times from the end", 12.5, 1.0, [(1, 1), (2, 3), (8, 15)]),
         ("twice the rate", 50.0, 1.0, [(1, 1), (5, 3), (29, 15)]),
-        ("the usual 24 frames", 24.0, 1.0, [(1, 1), (7, 7), (15, 16)]),
+        // The browser shows the frame that has begun: that of .583 s is the 15th.
+        ("the usual 24 frames", 24.0, 1.0, [(1, 1), (7, 7), (15, 15)]),
     ] {
         let count = (0.8 * rate) as usize;
         file(&mut table, json!([studio(name, &[annotation(&region(&frames, count, rate, from))])]));
@@ -560,7 +567,18 @@ fn tasks_of_label_studio() {
         { "video": name, "id": 1, "box": [other["value"]], "annotator": 2 },
     ]);
     file(&mut table, twice);
-    table.video("JSON_MIN of two people", "ls.json", Refused("--labels-clip"));
+    table.video("JSON_MIN of two people", "ls.json", Refused("leave out all but one"));
+    let link = "https://bucket/a/clip.mp4?X-Amz-Signature=ab/cd";
+    let linked = json!([studio("/x/other.mp4", &[annotation(&other)]), studio(link, &[annotation(&plain)])]);
+    file(&mut table, linked);
+    table.video("a link with a signature", "ls.json", Said(cars(&[1, 4]), "1 other clips"));
+    let mut remark = plain.clone();
+    (remark["id"], remark["type"]) = ("a".into(), "choices".into());
+    let mut remarked = annotation(&plain);
+    remarked["result"][0]["id"] = "a".into();
+    remarked["result"].as_array_mut().unwrap().push(remark);
+    file(&mut table, json!([studio(name, &[remarked])]));
+    table.video("a remark on a region", "ls.json", Boxes(cars(&[1, 4])));
     let mut predicted = studio(name, &[]);
     predicted["predictions"] = json!([{ "model_version": "yolo", "result": [plain] }]);
     file(&mut table, json!([predicted.clone()]));
@@ -845,6 +863,16 @@ fn folders_of_yolo() {
     table.folder("pixels", "yolo", Refused("shares"));
     dataset(&table, &numbered, &|_| "0 0.4 0.4\n".into());
     table.folder("a short line", "yolo", Refused("is not class x y w h"));
+    let roboflow = |at: usize| format!("train/labels/{at:04}_png.rf.0a1b{at:04}");
+    dataset(&table, &roboflow, &some);
+    table.write("yolo/README.roboflow.txt", "an export\n");
+    table.folder("Roboflow", "yolo", Boxes(cars(&[2, 7])));
+    table.folder("a part of Roboflow", "yolo/train", Boxes(cars(&[2, 7])));
+    table.video("Roboflow for a video", "yolo", Refused("not its frames"));
+    table.write("yolo/valid/labels/0009_png.rf.0a.txt", yolo_line(0, car(9), ""));
+    table.folder("two parts of Roboflow", "yolo", Refused("several folders"));
+    dataset(&table, &|at| format!("labels/other_{at:04}"), &some);
+    table.video("another clip", "yolo", Said(cars(&[2, 7]), "are named other_"));
     dataset(&table, &|at| format!("labels/cat{at}_x"), &some);
     table.video("names without numbers", "yolo", Refused("number of a frame"));
 
