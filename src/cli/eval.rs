@@ -187,7 +187,7 @@ fn write_manifest(args: &EvalArgs, presets: &[Preset], out: &Path) -> Result<(),
     let path = out.join(EVALUATION);
     let before = fs::read(&path).ok().and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
     if before.is_some_and(|before| before != manifest) {
-        for name in report::TABLES {
+        for name in report::TABLES.split(' ') {
             let _ = fs::remove_file(out.join(name));
         }
     }
@@ -197,19 +197,14 @@ fn write_manifest(args: &EvalArgs, presets: &[Preset], out: &Path) -> Result<(),
 /// Checks that `folder` is new, empty, or holds an evaluation to `resume`.
 fn check_folder(folder: &Path, resume: bool) -> Result<(), Failure> {
     let refused = |expected: &str| Err(Error::parameter("out", folder.display(), expected).into());
-    match fs::read_dir(folder) {
-        // An evaluation that ended before its first run leaves only its document.
-        Ok(mut entries) => match (
-            entries.any(|entry| entry.map_or(true, |entry| entry.file_name() != EVALUATION)),
-            folder.join(EVALUATION).is_file(),
-            resume,
-        ) {
-            (false, ..) | (true, true, true) => Ok(()),
-            (true, true, false) => refused("a new folder, or --resume to continue the evaluation in it"),
-            (true, false, _) => refused("a new or empty folder; it holds something else"),
-        },
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Error::io(folder, error).into()),
+    // An evaluation that ended before its first run leaves only its document.
+    let is_document = |entry: std::io::Result<fs::DirEntry>| entry.is_ok_and(|entry| entry.file_name() == EVALUATION);
+    match fs::read_dir(folder).map(|mut entries| entries.all(is_document)) {
+        Ok(true) => Ok(()),
+        Ok(_) if !folder.join(EVALUATION).is_file() => refused("a new or empty folder; it holds something else"),
+        Ok(_) if !resume => refused("a new folder, or --resume to continue the evaluation in it"),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(folder, error).into()),
+        _ => Ok(()),
     }
 }
 

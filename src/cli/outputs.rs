@@ -200,6 +200,11 @@ impl Outputs {
         self.all.iter().any(|(_, known, _)| *known == form)
     }
 
+    /// Whether an output shows the frames in colour.
+    pub fn draws(&self) -> bool {
+        self.has(Form::Overlay) || self.has(Form::Frames)
+    }
+
     /// Whether one of the outputs is the standard output.
     pub fn uses_stdout(&self) -> bool {
         self.all.iter().any(|(_, _, to)| to.is_stdout())
@@ -249,9 +254,8 @@ impl Outputs {
     pub fn open(&self, info: &Info) -> Result<Exports, Failure> {
         let all: Vec<_> = self.all.iter().map(|(flag, form, to)| (*flag, is_folder(*form, to), to)).collect();
         check_distinct(&all).map_err(Failure::usage)?;
-        let (length, with_frames) = (info.likely_length(), self.has(Form::Frames));
         let Self { tolerance, turned, .. } = *self;
-        let layout = Layout { length, rate: info.rate, tolerance, turned, with_frames };
+        let layout = Layout { tolerance, turned, with_frames: self.has(Form::Frames) };
         let mut exports = Exports::default();
         for (_, form, to) in &self.all {
             exports.0.push(match (form.boxes(to, &layout), form) {

@@ -301,7 +301,7 @@ impl Writer<'_> {
         match &mut self.smoothing {
             Some(Smoothing::AtOnce(filters)) => self.journal.add(&step.with(&at_once(filters, step.outcomes))),
             // Nothing waits before the first target is known.
-            Some(Smoothing::Late(late)) if !self.journal.run().targets.is_empty() => {
+            Some(Smoothing::Late(late)) if !self.journal.run.targets.is_empty() => {
                 late.add(step);
                 self.write_late(false)
             }
@@ -356,7 +356,7 @@ impl Writer<'_> {
     fn note_targets(&mut self, session: &mut Session<Tracker>, position: usize) {
         let ended = session.take_ended();
         let oldest = self.waiting.get(self.settled).map_or(position, |(item, _)| item.position);
-        let targets = &mut self.journal.run().targets;
+        let targets = &mut self.journal.run.targets;
         for outcome in session.outcomes() {
             let id = u32::try_from(outcome.target).unwrap_or(u32::MAX);
             if !targets.iter().rev().any(|target| target.id == id) {
@@ -390,7 +390,7 @@ impl Watch<Tracker> for Writer<'_> {
 
     fn before(&mut self, session: &mut Session<Tracker>, item: &Item) {
         if let Some(control) = &mut self.control {
-            control.apply(session, item, self.journal.run());
+            control.apply(session, item, &mut self.journal.run);
         }
     }
 
@@ -430,22 +430,15 @@ pub fn text(info: &Info, summary: &Summary, took: Duration, has_truth: bool) -> 
         text += &fps.map_or(String::new(), |fps| format!("; {what} alone {fps:.0} frames/s"));
     }
     text += &format!("\n  states: {}", states(&summary.states, summary.mean_confidence));
-    if let Some(psr) = summary.mean_psr {
-        text += &format!("; mean PSR {psr:.1}");
-    }
-    if let Some(decision) = summary.mean_decision {
-        text += &format!("; mean decision {decision:.2}");
-    }
-    if summary.refits_kept > 0 {
-        text += &format!("; {} refits failed, the earlier model stayed", summary.refits_kept);
-    }
-    if summary.dropped > 0 {
-        text += &format!("; {} frames were left out for newer ones", summary.dropped);
-    }
+    text.extend(summary.mean_psr.map(|psr| format!("; mean PSR {psr:.1}")));
+    text.extend(summary.mean_decision.map(|decision| format!("; mean decision {decision:.2}")));
+    let counts = [
+        (summary.refits_kept, "refits failed, the earlier model stayed"),
+        (summary.dropped, "frames were left out for newer ones"),
+    ];
+    text.extend(counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("; {count} {what}")));
     text.push('\n');
-    if !summary.lost.is_empty() {
-        text += &format!("  lost: {}\n", spans(&summary.lost));
-    }
+    text.extend((!summary.lost.is_empty()).then(|| format!("  lost: {}\n", spans(&summary.lost))));
     for target in summary.targets.iter().take(LISTED_TARGETS) {
         let states = states(&target.states, target.mean_confidence);
         text += &format!("  target {}: {} frames, {states}\n", target.id, target.frames);

@@ -79,8 +79,7 @@ impl SynthArgs {
 /// Renders the sequence and prints what was written.
 pub fn run(args: &SynthArgs) -> Result<(), Failure> {
     if args.out.as_os_str() == "-" {
-        let expected = "pictures do not go to the standard output: name a folder";
-        return Err(Error::parameter("out", "-", expected).into());
+        return Err(Error::parameter("out", "-", "pictures do not go to the standard output: name a folder").into());
     }
     let scene = Scene::new(args.params()?)?;
     let arguments = std::env::args_os().skip_while(|argument| argument != "synth");

@@ -95,11 +95,19 @@ impl TargetArgs {
             }
         }
         if let Some(path) = &self.init_file {
-            let corners = self.init_format == BoxFormat::Xyxy;
-            let file = read_file(path, &LabelOptions { corners, ..self.labels() }, info)?;
-            (all.named, all.parameters) = (file.named, file.parameters);
-            all.warnings.extend(file.warnings);
-            for target in file.wanted {
+            let shown = format!("--init-file {}", path.display());
+            let options = LabelOptions { corners: self.init_format == BoxFormat::Xyxy, ..self.labels() };
+            let labels = Labels::read(path, Some(info), None, &options).map_err(|reason| {
+                let separator = if reason.starts_with("line ") { ", " } else { ": " };
+                Failure::usage(format!("{shown}{separator}{reason}"))
+            })?;
+            if labels.targets.is_empty() {
+                return Err(Failure::usage(format!("{shown}: there is no target in it")));
+            }
+            all.warnings.extend(labels.notes.into_iter().map(|note| format!("{shown}: {note}")));
+            all.parameters = labels.document.map_or(Value::Null, |document| document.parameters);
+            all.named = true;
+            for target in labels.targets {
                 if all.wanted.iter().any(|other| other.id == target.id) {
                     let reason = format!("two targets have the id {} (those of --init are 1, 2, …)", target.id);
                     return Err(Failure::usage(reason));
@@ -195,21 +203,6 @@ pub struct Targets {
     pub warnings: Vec<String>,
     /// The settings in the document of the targets; null without one.
     pub parameters: Value,
-}
-
-/// Labels, or the lines `id,frame,x,y,w,h,class,name` of a file.
-fn read_file(path: &Path, options: &LabelOptions, info: &Info) -> Result<Targets, Failure> {
-    let shown = format!("--init-file {}", path.display());
-    let labels = Labels::read(path, Some(info), None, options).map_err(|reason| {
-        let separator = if reason.starts_with("line ") { ", " } else { ": " };
-        Failure::usage(format!("{shown}{separator}{reason}"))
-    })?;
-    if labels.targets.is_empty() {
-        return Err(Failure::usage(format!("{shown}: there is no target in it")));
-    }
-    let warnings = labels.notes.into_iter().map(|note| format!("{shown}: {note}")).collect();
-    let parameters = labels.document.map_or(Value::Null, |document| document.parameters);
-    Ok(Targets { wanted: labels.targets, named: true, warnings, parameters, ..Targets::default() })
 }
 
 impl Targets {

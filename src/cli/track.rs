@@ -138,7 +138,7 @@ fn follow(
             (vec![TargetRecord::new(1, config.span.first, bbox)], begun)
         }
     };
-    (config.targets, config.demand.color) = (targets, exports.draws());
+    (config.targets, config.demand.color) = (targets, outputs.draws());
     let expected = source::expected(config.info(), config.span);
     let to_stdout = outputs.uses_stdout();
     // Rows on a terminal are progress enough.
@@ -256,10 +256,7 @@ impl<'a> RunConfig<'a> {
         match (self.args.pick, self.args.comes_later() && self.wanted.is_empty() && !has_truth) {
             (true, _) => Ok(None),
             (_, true) => Ok(Some(Vec::new())),
-            _ => {
-                let advice = ", draw it with --pick, or use `kcf-track view`";
-                self.wanted.within(self.span, self.info(), advice).map(Some)
-            }
+            _ => self.wanted.within(self.span, self.info(), ", draw it with --pick, or use `kcf-track view`").map(Some),
         }
     }
 

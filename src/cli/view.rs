@@ -311,10 +311,8 @@ pub fn pick(
         None => return Err(source::no_frame(info, span, true)),
     };
     let (name, position) = (info.name.clone(), first.position);
-    let frame = first.frame.as_ref().map_err(|error| {
-        let reason = format!("frame {position} could not be read: {error}");
-        Error::sequence(&name, reason)
-    })?;
+    let wrong = |error: &Error| Error::sequence(&name, format!("frame {position} could not be read: {error}"));
+    let frame = first.frame.as_ref().map_err(wrong)?;
     let pictures = Ok((frame.clone(), first.color.clone()));
     let shown = Item { name: first.name.clone(), ..Item::numbered(position, None, pictures, 0.0) };
     let only = Span::from(position..=position);

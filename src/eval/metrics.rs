@@ -51,37 +51,26 @@ pub(super) fn counts_for_otb(label: &BBox) -> bool {
     label.x + 1.0 > 0.0 && label.y + 1.0 > 0.0 && label.w > 0.0 && label.h > 0.0
 }
 
-/// The errors of each frame of one run or of several pooled runs.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct FrameErrors {
+/// The errors of a frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct FrameError {
     /// Overlap (intersection over union) with the label; −1 where no label counts.
-    pub overlap: Vec<f64>,
+    pub overlap: f64,
     /// Distance of the centres in pixels; −1 where no label counts.
-    pub center: Vec<f64>,
+    pub center: f64,
     /// Distance of the centres, each axis divided by the label's size.
-    pub normalized: Vec<f64>,
+    pub normalized: f64,
     /// Whether the frame has a label that counts.
-    pub labelled: Vec<bool>,
-    /// The boxes that were scored, after replacements.
-    pub boxes: Vec<BBox>,
-}
-
-impl FrameErrors {
-    /// Appends the frames of another run: TRE and SRE pool their runs.
-    pub fn extend(&mut self, other: &Self) {
-        self.overlap.extend_from_slice(&other.overlap);
-        self.center.extend_from_slice(&other.center);
-        self.normalized.extend_from_slice(&other.normalized);
-        self.labelled.extend_from_slice(&other.labelled);
-        self.boxes.extend_from_slice(&other.boxes);
-    }
+    pub labelled: bool,
+    /// The box that was scored, after replacements.
+    pub bbox: BBox,
 }
 
 /// Scores `boxes` against `truth` frame by frame.
 ///
 /// # Errors
 /// [`Error::Evaluation`] when the lengths differ, when there is no frame, or when the first frame has no label.
-pub(super) fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Toolkit) -> Result<FrameErrors> {
+pub(super) fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Toolkit) -> Result<Vec<FrameError>> {
     let wrong = |reason: String| Err(Error::evaluation("scoring", reason));
     if truth.len() != boxes.len() {
         return wrong(format!("there are {} labels and {} boxes", truth.len(), boxes.len()));
@@ -92,7 +81,7 @@ pub(super) fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Tool
         Some(Some(first)) => *first,
     };
     let otb = toolkit == Toolkit::Otb;
-    let mut errors = FrameErrors::default();
+    let mut errors = Vec::new();
     let mut previous: Option<BBox> = None;
     for (i, (label, predicted)) in truth.iter().zip(boxes).enumerate() {
         // A repeated first box is the predicted one, not the label that replaces it.
@@ -105,11 +94,8 @@ pub(super) fn frame_errors(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Tool
         let target = label.unwrap_or(NO_BOX);
         let counts = !otb || counts_for_otb(&target);
         let (center, normalized) = if counts { center_errors(&scored, &target) } else { (-1.0, -1.0) };
-        errors.overlap.push(if counts { overlap(&scored, &target, otb) } else { -1.0 });
-        errors.center.push(center);
-        errors.normalized.push(normalized);
-        errors.labelled.push(counts && label.is_some());
-        errors.boxes.push(scored);
+        let overlap = if counts { overlap(&scored, &target, otb) } else { -1.0 };
+        errors.push(FrameError { overlap, center, normalized, labelled: counts && label.is_some(), bbox: scored });
     }
     Ok(errors)
 }
@@ -175,30 +161,29 @@ pub struct Score {
 }
 
 impl Score {
-    pub(super) fn of(errors: &FrameErrors) -> Self {
-        let frames = errors.overlap.len();
+    pub(super) fn of(errors: &[FrameError]) -> Self {
+        let frames = errors.len();
         let share = |count: usize| if frames == 0 { 0.0 } else { count as f64 / frames as f64 };
-        let curve = |points: usize, passes: &dyn Fn(usize) -> usize| (0..points).map(|i| share(passes(i))).collect();
+        let curve = |points: usize, passes: fn(&FrameError, f64) -> bool| -> Vec<f64> {
+            (0..points).map(|i| share(errors.iter().filter(|error| passes(error, i as f64)).count())).collect()
+        };
         // A quotient, not a multiple of 0.05: each threshold is the nearest number to its decimal.
-        let success: Vec<f64> =
-            curve(SUCCESS_THRESHOLDS, &|i| errors.overlap.iter().filter(|&&o| o > i as f64 / 20.0).count());
-        let precision: Vec<f64> =
-            curve(PRECISION_THRESHOLDS, &|i| errors.center.iter().filter(|&&e| e <= i as f64).count());
-        let normalized: Vec<f64> =
-            curve(PRECISION_THRESHOLDS, &|i| errors.normalized.iter().filter(|&&e| e <= i as f64 / 100.0).count());
+        let success = curve(SUCCESS_THRESHOLDS, |error, i| error.overlap > i / 20.0);
+        let precision = curve(PRECISION_THRESHOLDS, |error, i| error.center <= i);
+        let normalized = curve(PRECISION_THRESHOLDS, |error, i| error.normalized <= i / 100.0);
 
-        let labelled = || errors.labelled.iter().enumerate().filter(|&(_, &counts)| counts).map(|(i, _)| i);
+        let labelled = || errors.iter().filter(|error| error.labelled);
         let mean = |values: &mut dyn Iterator<Item = f64>| {
             let (sum, n) = values.fold((0.0, 0usize), |(sum, n), v| (sum + v, n + 1));
             (n > 0).then(|| sum / n as f64)
         };
         // A frame without a finite box counts as no overlap: ignoring it would flatter the tracker.
-        let overlap_of = |i: usize| if errors.overlap[i].is_finite() { errors.overlap[i].max(0.0) } else { 0.0 };
-        let centers = || labelled().map(|i| errors.center[i]);
+        let overlap_of = |error: &FrameError| if error.overlap.is_finite() { error.overlap.max(0.0) } else { 0.0 };
+        let centers = || labelled().map(|error| error.center);
         let mut lost = false;
         let failures = labelled()
-            .filter(|&i| {
-                let was_lost = std::mem::replace(&mut lost, overlap_of(i) <= 0.0);
+            .filter(|error| {
+                let was_lost = std::mem::replace(&mut lost, overlap_of(error) <= 0.0);
                 lost && !was_lost
             })
             .count();
@@ -230,16 +215,11 @@ pub fn score(truth: &[Option<BBox>], boxes: &[BBox], toolkit: Toolkit) -> Result
 /// Scores pairs of label and predicted box as they are: nothing is replaced, and empty labels do not count.
 #[cfg(feature = "cli")]
 pub(crate) fn score_labelled(pairs: &[(BBox, BBox)]) -> Score {
-    let mut errors = FrameErrors::default();
-    for (label, predicted) in pairs.iter().filter(|(label, _)| label.is_valid()) {
+    let error = |(label, predicted): &(BBox, BBox)| {
         let (center, normalized) = center_errors(predicted, label);
-        errors.overlap.push(overlap(predicted, label, true));
-        errors.center.push(center);
-        errors.normalized.push(normalized);
-        errors.labelled.push(true);
-        errors.boxes.push(*predicted);
-    }
-    Score::of(&errors)
+        FrameError { overlap: overlap(predicted, label, true), center, normalized, labelled: true, bbox: *predicted }
+    };
+    Score::of(&pairs.iter().filter(|(label, _)| label.is_valid()).map(error).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -311,7 +291,7 @@ mod tests {
         // The second frame repeats the first box as it was predicted, not the label that replaced it.
         let far = BBox::new(300.0, 300.0, 20.0, 20.0);
         let errors = frame_errors(&truth[..2], &[far, NO_BOX], Toolkit::Otb).unwrap();
-        assert_eq!((Score::of(&errors).success[0], errors.boxes), (0.5, vec![good, far]));
+        assert_eq!((Score::of(&errors).success[0], [errors[0].bbox, errors[1].bbox]), (0.5, [good, far]));
     }
 
     #[test]

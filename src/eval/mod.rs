@@ -62,7 +62,7 @@ use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::frame::Channels;
 use crate::media::{Images, decode, first_levels};
-use metrics::{FrameErrors, counts_for_otb, frame_errors};
+use metrics::{counts_for_otb, frame_errors};
 use protocols::Start;
 use reliability::{Judgement, judgements};
 use runner::{RunKey, Trace, run_sequence};
@@ -119,6 +119,9 @@ pub struct Evaluated {
     #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "pictures are of the report"))]
     traces: BTreeMap<String, BTreeMap<String, Trace>>,
 }
+
+/// Gets the events of a run.
+pub type Watch<'a> = &'a (dyn Fn(Event<'_>) + Sync);
 
 /// The runs of a tracker on a sequence, or why there are none.
 type Runs = Result<Vec<Trace>, String>;
@@ -181,13 +184,7 @@ impl Evaluation {
     /// # Errors
     /// As [`Evaluation::check`]; when runs cannot be stored or threads cannot be started; [`Error::Cancelled`] when
     /// `cancel` is; [`Error::Evaluation`] when no sequence can be scored.
-    pub fn run(
-        &self,
-        folder: &Path,
-        jobs: usize,
-        cancel: &CancelToken,
-        watch: &(dyn Fn(Event<'_>) + Sync),
-    ) -> Result<Evaluated> {
+    pub fn run(&self, folder: &Path, jobs: usize, cancel: &CancelToken, watch: Watch<'_>) -> Result<Evaluated> {
         self.check()?;
         let mut notes = Notes { left_out: self.dataset.left_out.clone(), warnings: self.dataset.warnings.clone() };
         let usable = self.usable(&mut notes);
@@ -224,8 +221,7 @@ impl Evaluation {
         }
         if reports.is_empty() {
             let first = notes.left_out.first().map(|l| format!(" ({}: {})", l.sequence, l.reason)).unwrap_or_default();
-            let reason = format!("no sequence could be scored{first}");
-            return Err(Error::evaluation("report", reason));
+            return Err(Error::evaluation("report", format!("no sequence could be scored{first}")));
         }
         let sequences = usable.iter().map(|(sequence, _)| *sequence);
         let report = summarize(self.protocol, self.toolkit, sequences, reports, self.baseline.as_deref(), notes);
@@ -286,7 +282,7 @@ impl Evaluation {
         folder: &Path,
         jobs: usize,
         cancel: &CancelToken,
-        watch: &(dyn Fn(Event<'_>) + Sync),
+        watch: Watch<'_>,
     ) -> Result<Vec<Runs>> {
         let (mut frames, mut done) = (0, 0);
         let (mut all, mut todo) = (Vec::new(), Vec::new());
@@ -333,13 +329,7 @@ impl Evaluation {
 
 impl Job<'_> {
     /// Computes and stores the runs. A failure of the tracker ends nothing but these runs.
-    fn run(
-        &self,
-        folder: &Path,
-        jobs: usize,
-        cancel: &CancelToken,
-        watch: &(dyn Fn(Event<'_>) + Sync),
-    ) -> Result<Runs> {
+    fn run(&self, folder: &Path, jobs: usize, cancel: &CancelToken, watch: Watch<'_>) -> Result<Runs> {
         let Self { runner, sequence, key } = self;
         let (tracker, name) = (runner.name(), sequence.name.as_str());
         let files = (1..).zip(sequence.frames.iter().cloned()).collect();
@@ -372,12 +362,12 @@ fn pooled_score(
     runs: &[Trace],
     toolkit: Toolkit,
 ) -> Result<(Score, Vec<Judgement>), String> {
-    let (mut errors, mut judged) = (FrameErrors::default(), Vec::new());
+    let (mut errors, mut judged) = (Vec::new(), Vec::new());
     for run in runs {
         let labels = sequence.truth.get(run.start.frame..).unwrap_or_default();
         let of_run = frame_errors(labels, &run.boxes, toolkit).map_err(|error| error.to_string())?;
         judged.extend(judgements(labels, run, &of_run));
-        errors.extend(&of_run);
+        errors.extend(of_run);
     }
     match Score::of(&errors) {
         Score { labelled: 0, .. } => Err("no frame has a label that counts by the rules of this toolkit".into()),

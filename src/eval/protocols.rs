@@ -44,7 +44,7 @@ impl Protocol {
             Self::Ope => vec![Start { frame: 0, init: first }],
             Self::Tre => temporal(truth),
             Self::Sre => {
-                let disturbed = Shift::ALL.iter().map(|shift| shift.apply(&first, width, height));
+                let disturbed = Shift::all().map(|shift| shift.apply(&first, width, height));
                 disturbed.filter(BBox::is_valid).map(|init| Start { frame: 0, init }).collect()
             }
         };
@@ -113,20 +113,12 @@ enum Shift {
 }
 
 impl Shift {
-    const ALL: [Self; 12] = [
-        Self::Move(-1.0, 0.0),
-        Self::Move(1.0, 0.0),
-        Self::Move(0.0, -1.0),
-        Self::Move(0.0, 1.0),
-        Self::Corner(-1.0, -1.0),
-        Self::Corner(1.0, -1.0),
-        Self::Corner(-1.0, 1.0),
-        Self::Corner(1.0, 1.0),
-        Self::Scale(0.8),
-        Self::Scale(0.9),
-        Self::Scale(1.1),
-        Self::Scale(1.2),
-    ];
+    fn all() -> impl Iterator<Item = Self> {
+        let moves = [(-1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, 1.0)].map(|(right, down)| Self::Move(right, down));
+        let corners =
+            [(-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0), (1.0, 1.0)].map(|(right, down)| Self::Corner(right, down));
+        moves.into_iter().chain(corners).chain([0.8, 0.9, 1.1, 1.2].map(Self::Scale))
+    }
 
     /// The disturbed box, kept on an image of the given size. Boxes are 0-based, the toolkit's arithmetic is 1-based.
     fn apply(self, init: &BBox, width: usize, height: usize) -> BBox {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::metrics::FrameErrors;
+use super::metrics::FrameError;
 use super::runner::Trace;
 use crate::bbox::BBox;
 use crate::tracker::State;
@@ -28,13 +28,15 @@ pub(super) struct Judgement {
 }
 
 /// The judgements of a run; none of a tracker without states.
-pub(super) fn judgements(truth: &[Option<BBox>], run: &Trace, errors: &FrameErrors) -> Vec<Judgement> {
-    let said = run.states.iter().zip(&run.confidence).enumerate().skip(1);
-    let counts = |i: usize| errors.labelled[i] && truth[i].is_some_and(|label| label.is_valid());
-    let judge = |(i, (&state, &confidence)): (usize, _)| {
-        counts(i).then_some(Judgement { hit: errors.overlap[i] > 0.5, state, confidence })
+pub(super) fn judgements(truth: &[Option<BBox>], run: &Trace, errors: &[FrameError]) -> Vec<Judgement> {
+    let said = run.states.iter().zip(&run.confidence).zip(errors.iter().zip(truth)).skip(1);
+    let counts = said.filter(|(_, (error, label))| error.labelled && label.is_some_and(|label| label.is_valid()));
+    let judge = |((&state, &confidence), (error, _)): (_, (&FrameError, _))| Judgement {
+        hit: error.overlap > 0.5,
+        state,
+        confidence,
     };
-    said.filter_map(judge).collect()
+    counts.map(judge).collect()
 }
 
 /// How far a tracker's states and confidence can be trusted.

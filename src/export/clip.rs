@@ -31,24 +31,7 @@ const OTHER_VIDEOS: [&str; 15] =
     ["3gp", "asf", "flv", "h264", "m2ts", "mjpeg", "mpeg", "mpg", "mts", "mxf", "ogv", "ts", "vob", "wmv", "y4m"];
 
 /// Words in the names of folders that hold the pictures of any clip.
-const COMMON: [&str; 16] = [
-    "",
-    "data",
-    "default",
-    "frame",
-    "frames",
-    "image",
-    "images",
-    "img",
-    "imgs",
-    "jpegimages",
-    "obj",
-    "test",
-    "train",
-    "val",
-    "valid",
-    "validation",
-];
+const COMMON: &str = ",data,default,frame,frames,image,images,img,imgs,jpegimages,obj,test,train,val,valid,validation";
 
 /// What Roboflow puts behind the name of a picture, before a checksum.
 const ROBOFLOW: &str = ".rf.";
@@ -572,7 +555,7 @@ pub(super) fn numbered(file: &str) -> Option<(&str, usize)> {
 
 /// Whether the folders of a picture have names that tell nothing of its clip.
 fn is_common(dir: &str) -> bool {
-    let is_common = |word: &str| COMMON.contains(&word.trim_end_matches(char::is_numeric));
+    let is_common = |word: &str| COMMON.split(',').any(|common| common == word.trim_end_matches(char::is_numeric));
     // A number alone is the name of a clip.
     let is_number = |part: &str| !part.is_empty() && part.chars().all(char::is_numeric);
     let mut parts = dir.split(['/', '\\']);

@@ -10,7 +10,7 @@ use super::clip::{Clip, Label, Wrong};
 use super::labels::{NO_IDS, ids};
 use super::output::{Destination, Output};
 use super::record::{BOX_DIGITS, rounded};
-use super::tracks::{self, Shape, Track, Tracks, keyframes, upright};
+use super::tracks::{Shape, Track, Tracks, keyframes, upright};
 use super::{Exporter, FrameResult, Layout, Run, Summary};
 use crate::bbox::BBox;
 use crate::error::{Error, Result};
@@ -27,8 +27,6 @@ use crate::text::escape;
 pub struct Cvat {
     output: Output,
     tracks: Tracks,
-    /// Frames of the source, exact or expected.
-    length: Option<usize>,
     /// Pixels by which interpolated frames may differ.
     tolerance: f64,
 }
@@ -41,11 +39,9 @@ impl Cvat {
     /// [`Error::Output`] when `to` cannot be written, or has the ending of JSON.
     pub fn create(to: &Destination, layout: &Layout) -> Result<Self> {
         if has_extension(to.path(), &["json"]) {
-            let reason = "labels for CVAT are XML: name a file that ends with .xml";
-            return Err(Error::output(to.path(), reason));
+            return Err(Error::output(to.path(), "labels for CVAT are XML: name a file that ends with .xml"));
         }
-        let Layout { length, tolerance, turned, .. } = *layout;
-        Ok(Self { output: Output::create(to)?, tracks: Tracks::new(turned), length, tolerance })
+        Ok(Self { output: Output::create(to)?, tracks: Tracks::new(layout.turned), tolerance: layout.tolerance })
     }
 
     /// Frames of the source. CVAT refuses boxes behind its last frame, so an expected length counts only if the run was
@@ -53,7 +49,7 @@ impl Cvat {
     fn frames(&self, run: &Run, summary: &Summary) -> usize {
         let last = self.tracks.last(run);
         let is_cut = !summary.completed || run.source.end.is_some_and(|end| end <= last);
-        self.length.filter(|&length| is_cut && length > last).unwrap_or(last)
+        run.source.frames.filter(|&length| is_cut && length > last).unwrap_or(last)
     }
 }
 
@@ -64,16 +60,9 @@ fn corners(shape: &Shape) -> [f64; 4] {
 
 /// Drops the shapes that CVAT interpolates.
 fn thin(track: &mut Track, tolerance: f64) {
-    let value = |shape: &Shape| {
-        let [left, top, right, bottom] = corners(shape);
-        [left, top, right, bottom, shape.turn]
-    };
-    let turned = |&[left, top, right, bottom, turn]: &[f64; 5]| {
-        let bbox = BBox::new(left, top, right - left, bottom - top);
-        tracks::corners(&bbox, bbox.center(), turn)
-    };
+    let value = |&Shape { bbox: BBox { x, y, w, h }, turn, .. }: &Shape| [x, y, w, h, turn];
     let values: Vec<_> = track.shapes.iter().map(value).collect();
-    let mut keep = keyframes(&track.shapes, &values, turned, tolerance).into_iter();
+    let mut keep = keyframes(&track.shapes, &values, 0.5, tolerance).into_iter();
     track.shapes.retain(|_| keep.next().unwrap_or(true));
 }
 
@@ -340,15 +329,8 @@ impl Exporter for Cvat {
                 let shape = track.shapes.iter_mut().find(|shape| shape.index == given.frame);
                 shape.into_iter().for_each(|shape| shape.occluded |= given.occluded == Some(true));
             }
-            let last = track.shapes.last().filter(|last| last.index < frames);
-            let end = last.map(|last| Shape {
-                index: last.index + 1,
-                visible: false,
-                occluded: false,
-                given: false,
-                ..*last
-            });
-            track.shapes.extend(end);
+            let last = track.shapes.last().filter(|last| last.index < frames).map(Shape::gone);
+            track.shapes.extend(last);
             thin(track, self.tolerance);
         }
         self.output.append(xml(&self.tracks, run, frames).as_bytes())?;
@@ -365,18 +347,16 @@ mod tests {
     use crate::export::tests::{run, written};
     use crate::tracker::State;
 
-    /// Every frame, turned boxes, for a source of `length` frames.
-    fn layout(length: Option<usize>) -> Layout {
-        Layout { length, rate: None, tolerance: 0.0, turned: true, with_frames: false }
-    }
+    /// Every frame, turned boxes.
+    const LAYOUT: Layout = Layout { tolerance: 0.0, turned: true, with_frames: false };
 
     /// A run of two targets, the second lost at once, from a source of `length` frames.
     fn text(length: Option<usize>, end: Option<usize>, completed: bool) -> String {
         let (mut run, mut records) = run();
-        run.source.end = end;
+        (run.source.frames, run.source.end) = (length, end);
         records.push(FrameRecord { state: State::Lost, id: Some(9), ..records[1].clone() });
         let summary = Summary { completed, ..Summary::default() };
-        written("run.xml", |to| Cvat::create(to, &layout(length)), (&run, &records), &summary)
+        written("run.xml", |to| Cvat::create(to, &LAYOUT), (&run, &records), &summary)
     }
 
     #[test]
@@ -399,7 +379,7 @@ mod tests {
             tracks.add(&FrameRecord { id: Some(id), ..run().1[1].clone() });
             assert!(xml(&tracks, &run().0, 2).contains(&format!(r#" group_id="{group}""#)));
         }
-        assert!(Cvat::create(&Path::new("backup.json").into(), &layout(None)).is_err());
+        assert!(Cvat::create(&Path::new("backup.json").into(), &LAYOUT).is_err());
     }
 
     #[test]
@@ -407,7 +387,7 @@ mod tests {
         let (mut run, records) = run();
         run.targets[0].attributes = [("colour".to_owned(), "red & blue".to_owned())].into();
         run.targets[0].given[0].occluded = Some(true);
-        let xml = written("run.xml", |to| Cvat::create(to, &layout(None)), (&run, &records), &Summary::default());
+        let xml = written("run.xml", |to| Cvat::create(to, &LAYOUT), (&run, &records), &Summary::default());
         let document = roxmltree::Document::parse(&xml).unwrap();
         let boxes: Vec<_> = document.descendants().filter(|node| node.has_tag_name("box")).collect();
         assert_eq!([0, 1].map(|at| boxes[at].attribute("occluded")), [Some("1"), Some("0")]);
@@ -439,7 +419,7 @@ mod tests {
         run.source.end = None;
         for (end, frames) in [(3, 3), (5, 2)] {
             run.targets[0].end(end);
-            let create = |to: &Destination| Cvat::create(to, &layout(Some(9)));
+            let create = |to: &Destination| Cvat::create(to, &LAYOUT);
             let xml = written("run.xml", create, (&run, &records), &Summary { completed: true, ..Summary::default() });
             assert!(xml.contains(&format!("<size>{frames}</size>")), "{xml}");
             assert_eq!(xml.contains(r#"<box frame="2" outside="1""#), frames > 2, "{xml}");
@@ -452,7 +432,7 @@ mod tests {
         let (run, mut records) = run();
         // 20 x 10 pixels around (30, 20), rotated by 30 degrees.
         records[1].polygon = Some([23.8397, 10.6699, 41.1603, 20.6699, 36.1603, 29.3301, 18.8397, 19.3301]);
-        let xml = written("run.xml", |to| Cvat::create(to, &layout(None)), (&run, &records), &Summary::default());
+        let xml = written("run.xml", |to| Cvat::create(to, &LAYOUT), (&run, &records), &Summary::default());
         let lines: Vec<_> = xml.lines().filter(|line| line.contains("<box")).collect();
         assert!(!lines[0].contains("rotation"), "{xml}");
         let numbers = ["xtl", "ytl", "xbr", "ybr", "rotation"].map(|name| {

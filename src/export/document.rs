@@ -248,7 +248,7 @@ impl Document {
     /// [`Error::Parameter`] for another format, and for several targets as OTB text; [`Error::Io`] or [`Error::Output`]
     /// with the path.
     pub fn save(&self, to: &Path, format: Option<&str>) -> Result<()> {
-        let names = || format!("one of {}", Form::BOXES.map(|(name, _)| name).join(", "));
+        let names = || format!("one of {}", Form::BOXES.map(|(name, ..)| name).join(", "));
         let form = match format {
             Some(name) => {
                 Form::named(name).ok_or_else(|| Error::parameter("format", name, format!("must be {}", names())))?
@@ -260,7 +260,7 @@ impl Document {
         }
         let unclear =
             || Error::parameter("path", to.display(), format!("its ending names no format: give {}", names()));
-        let exporter = form.boxes(&Destination::replaced(to), &Layout::of(&self.source)).ok_or_else(unclear)??;
+        let exporter = form.boxes(&Destination::replaced(to), &Layout::default()).ok_or_else(unclear)??;
         let mut document = Self { completed: self.error.is_none(), position: None, ..self.clone() };
         document.frames = document.frames.into_iter().map(FrameRecord::rounded).collect();
         document.write(exporter)

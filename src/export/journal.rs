@@ -19,7 +19,7 @@ pub struct Journal<'a> {
     info: &'a Info,
     exports: Exports,
     /// The run; its frame size is that of the first frame written.
-    run: Run,
+    pub run: Run,
     is_sized: bool,
     tally: Tally,
     /// The true and the tracked box of every frame that has both.
@@ -52,11 +52,6 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// The run, whose targets may grow and change while the session runs.
-    pub fn run(&mut self) -> &mut Run {
-        &mut self.run
-    }
-
     /// Forgets ended targets beyond the first [`LISTED_TARGETS`], unless an output lists them: a run without end does not grow.
     fn forget_ended(&mut self) {
         if self.run.targets.len() <= LISTED_TARGETS || self.exports.0.iter().any(|exporter| exporter.lists_ended()) {
@@ -79,7 +74,7 @@ impl<'a> Journal<'a> {
 
     /// Frames with targets.
     pub fn frames(&self) -> usize {
-        self.tally.frames()
+        self.tally.counts.frames
     }
 
     /// Writes a step. Nothing is written while no target is known.
@@ -178,11 +173,6 @@ impl<'a> Journal<'a> {
 pub struct Exports(pub Vec<Box<dyn Exporter>>);
 
 impl Exports {
-    /// Whether an exporter draws on the frames.
-    pub fn draws(&self) -> bool {
-        self.0.iter().any(|exporter| exporter.draws())
-    }
-
     /// Writes one frame to all outputs.
     ///
     /// # Errors
@@ -431,11 +421,6 @@ impl Tally {
         }
     }
 
-    /// Frames counted so far.
-    pub fn frames(&self) -> usize {
-        self.counts.frames
-    }
-
     /// The summary of a run of these targets, if they have ids. `error` ended the run.
     pub fn summary(&self, targets: &[TargetRecord], truth: Option<TruthSummary>, error: Option<&str>) -> Summary {
         let rate = |milliseconds: f64| {
@@ -543,15 +528,15 @@ mod tests {
                 if id % 3 != 0 {
                     target.end(2);
                 }
-                journal.run().targets.push(target);
+                journal.run.targets.push(target);
             }
             for position in 1..4 {
                 let item = Arc::new(Item::numbered(position, None, Err(Error::Cancelled), 0.0));
                 journal.add(&Step::<Tracker>::again(&item, &[])).unwrap();
                 let forgotten = if lists || position < 3 { 0 } else { 6 };
-                assert_eq!(journal.run().targets.len(), LISTED_TARGETS + 9 - forgotten, "frame {position}, {lists}");
+                assert_eq!(journal.run.targets.len(), LISTED_TARGETS + 9 - forgotten, "frame {position}, {lists}");
             }
-            assert!(journal.run().is_used(29) && !journal.run().is_used(30), "no id returns");
+            assert!(journal.run.is_used(29) && !journal.run.is_used(30), "no id returns");
             let summary = journal.finish(None).0;
             assert_eq!((summary.targets.len(), summary.more_targets), if lists { (29, 0) } else { (23, 6) });
         }

@@ -8,7 +8,7 @@ use super::clip::{By, Clip, Label, Wrong};
 use super::labels::{ids, number, text};
 use super::output::{Destination, Output, is_video};
 use super::record::rounded;
-use super::tracks::{Shape, Track, Tracks, corners, keyframes};
+use super::tracks::{Shape, Track, Tracks, corners, keyframes, upright};
 use super::{Exporter, FrameResult, Layout, Run, Summary};
 use crate::bbox::BBox;
 use crate::error::Result;
@@ -35,8 +35,6 @@ const PLACE_DIGITS: i32 = 7;
 pub struct LabelStudio {
     output: Output,
     tracks: Tracks,
-    /// Frames per second, as the source states them.
-    stated_rate: Option<f64>,
     size: (f64, f64),
     /// Pixels by which interpolated frames may differ.
     tolerance: f64,
@@ -48,9 +46,8 @@ impl LabelStudio {
     /// # Errors
     /// [`Error::Output`](crate::Error::Output) when `to` cannot be written.
     pub fn create(to: &Destination, layout: &Layout) -> Result<Self> {
-        let Layout { rate, tolerance, turned, .. } = *layout;
-        let stated_rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0);
-        Ok(Self { output: Output::create(to)?, tracks: Tracks::new(turned), stated_rate, size: (1.0, 1.0), tolerance })
+        let Layout { tolerance, turned, .. } = *layout;
+        Ok(Self { output: Output::create(to)?, tracks: Tracks::new(turned), size: (1.0, 1.0), tolerance })
     }
 
     /// The region of one target in a run of `frames` at `rate` per second.
@@ -81,9 +78,8 @@ impl LabelStudio {
             let ([x, y, w, h], turn) = self.placed(shape);
             [x * width / 100.0, y * height / 100.0, w * width / 100.0, h * height / 100.0, turn]
         };
-        let turned = |&[x, y, w, h, turn]: &[f64; 5]| corners(&BBox::new(x, y, w, h), (x, y), turn);
         let values: Vec<_> = shapes.iter().map(value).collect();
-        let keep = keyframes(&shapes, &values, turned, self.tolerance);
+        let keep = keyframes(&shapes, &values, 0.0, self.tolerance);
         let goes_on = |place: usize| shapes.get(place + 1).is_some_and(|next| next.visible);
         let kept = (0..shapes.len()).filter(|&place| keep[place] && shapes[place].visible);
         let sequence: Vec<Value> = kept.map(|place| shape(&shapes[place], goes_on(place))).collect();
@@ -107,7 +103,7 @@ impl LabelStudio {
     fn placed(&self, shape: &Shape) -> ([f64; 4], f64) {
         let (width, height) = self.size;
         let BBox { w, h, .. } = shape.bbox;
-        let [(x, y), ..] = shape.corners();
+        let [(x, y), ..] = corners(&shape.bbox, shape.bbox.center(), shape.turn);
         let turned = [100.0 * x / width, 100.0 * y / height, 100.0 * w / width, 100.0 * h / height];
         if shape.turn != 0.0 && turned.iter().all(|percents| *percents <= 100.0) {
             return (turned, shape.turn);
@@ -119,13 +115,13 @@ impl LabelStudio {
     /// The upright box, clipped to the frame: left, top, right, bottom in percent.
     fn within(&self, shape: &Shape) -> [f64; 4] {
         let (width, height) = self.size;
-        let BBox { x, y, w, h } = shape.upright();
+        let BBox { x, y, w, h } = upright(shape.bbox, shape.turn);
         [percent(x, width), percent(y, height), percent(x + w, width), percent(y + h, height)]
     }
 
     /// Frames per second: stated by the source, or given by the last frame with a time.
-    fn rate(&self) -> f64 {
-        if let Some(rate) = self.stated_rate {
+    fn rate(&self, run: &Run) -> f64 {
+        if let Some(rate) = run.source.rate.filter(|rate| *rate > 0.0) {
             return rate;
         }
         let timed =
@@ -290,7 +286,7 @@ impl Exporter for LabelStudio {
     fn finish(mut self: Box<Self>, run: &Run, _: &Summary) -> Result<()> {
         self.size = (run.source.width.max(1) as f64, run.source.height.max(1) as f64);
         let tracks = self.tracks.all.iter().filter(|track| !track.shapes.is_empty());
-        let (frames, rate) = (self.tracks.last(run), self.rate());
+        let (frames, rate) = (self.tracks.last(run), self.rate(run));
         let regions: Vec<Value> = tracks.map(|track| self.region(track, run, frames, rate)).collect();
         let document = json!([{
             "data": { "video": run.source.path, "fps": rounded(rate, DIGITS) },
@@ -308,9 +304,10 @@ mod tests {
     use crate::tracker::State;
 
     fn document(records: &[FrameRecord], rate: Option<f64>) -> Value {
-        let layout = Layout { length: None, rate, tolerance: 0.0, turned: true, with_frames: false };
-        let create = |to: &Destination| LabelStudio::create(to, &layout);
-        serde_json::from_str(&written("run.json", create, (&run().0, records), &Summary::default())).unwrap()
+        let layout = Layout { tolerance: 0.0, turned: true, with_frames: false };
+        let (create, mut run) = (|to: &Destination| LabelStudio::create(to, &layout), run().0);
+        run.source.rate = rate;
+        serde_json::from_str(&written("run.json", create, (&run, records), &Summary::default())).unwrap()
     }
 
     fn value(document: &Value) -> &Value {

@@ -89,10 +89,6 @@ pub enum Form {
 /// Facts that formats of boxes need besides the boxes.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// Frames of the source, exact or expected.
-    pub length: Option<usize>,
-    /// Frames per second of the source.
-    pub rate: Option<f64>,
     /// Pixels by which the corners of interpolated frames may differ.
     pub tolerance: f64,
     /// Whether CVAT and Label Studio get the rotated boxes of rotated targets.
@@ -101,30 +97,29 @@ pub struct Layout {
     pub with_frames: bool,
 }
 
-impl Layout {
-    /// The layout for the boxes of a source, without its frames.
-    pub fn of(source: &SourceRecord) -> Self {
-        Self { length: source.frames, rate: source.rate, tolerance: TOLERANCE, turned: false, with_frames: false }
+impl Default for Layout {
+    fn default() -> Self {
+        Self { tolerance: TOLERANCE, turned: false, with_frames: false }
     }
 }
 
 impl Form {
     /// The formats of boxes, by the names of their flags.
-    pub const BOXES: [(&str, Self); 9] = [
-        ("json", Self::Json),
-        ("jsonl", Self::JsonLines),
-        ("csv", Self::Csv),
-        ("otb", Self::Otb),
-        ("mot", Self::Mot),
-        ("coco", Self::Coco),
-        ("cvat", Self::Cvat),
-        ("label-studio", Self::LabelStudio),
-        ("yolo", Self::Yolo),
+    pub const BOXES: [(&str, Self, Create); 9] = [
+        ("json", Self::Json, |to, _| boxed(Json::create(to))),
+        ("jsonl", Self::JsonLines, |to, _| boxed(JsonLines::create(to))),
+        ("csv", Self::Csv, |to, _| boxed(Table::csv(to))),
+        ("otb", Self::Otb, |to, _| boxed(Table::otb(to))),
+        ("mot", Self::Mot, |to, _| boxed(Table::mot(to))),
+        ("coco", Self::Coco, |to, layout| boxed(Coco::create(to, layout.with_frames))),
+        ("cvat", Self::Cvat, |to, layout| boxed(Cvat::create(to, layout))),
+        ("label-studio", Self::LabelStudio, |to, layout| boxed(LabelStudio::create(to, layout))),
+        ("yolo", Self::Yolo, |to, _| boxed(Yolo::create(to))),
     ];
 
     /// The format of boxes of this name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::BOXES.into_iter().find(|(known, _)| *known == name).map(|(_, form)| form)
+        Self::BOXES.into_iter().find(|(known, ..)| *known == name).map(|(_, form, _)| form)
     }
 
     /// The form that a path's ending stands for.
@@ -149,22 +144,16 @@ impl Form {
 
     /// Opens a format of boxes; `None` for one of pictures.
     pub fn boxes(self, to: &Destination, layout: &Layout) -> Option<Result<Box<dyn Exporter>>> {
-        fn boxed(exporter: Result<impl Exporter + 'static>) -> Option<Result<Box<dyn Exporter>>> {
-            Some(exporter.map(|exporter| Box::new(exporter) as _))
-        }
-        match self {
-            Self::Json => boxed(Json::create(to)),
-            Self::JsonLines => boxed(JsonLines::create(to)),
-            Self::Otb => boxed(Table::otb(to)),
-            Self::Csv => boxed(Table::csv(to)),
-            Self::Mot => boxed(Table::mot(to)),
-            Self::Coco => boxed(Coco::create(to, layout.with_frames)),
-            Self::Cvat => boxed(Cvat::create(to, layout)),
-            Self::LabelStudio => boxed(LabelStudio::create(to, layout)),
-            Self::Yolo => boxed(Yolo::create(to)),
-            Self::Frames | Self::Response | Self::Overlay => None,
-        }
+        let (.., create) = Self::BOXES.into_iter().find(|(_, form, _)| *form == self)?;
+        Some(create(to, layout))
     }
+}
+
+/// Opens an exporter.
+type Create = fn(&Destination, &Layout) -> Result<Box<dyn Exporter>>;
+
+fn boxed(exporter: Result<impl Exporter + 'static>) -> Result<Box<dyn Exporter>> {
+    exporter.map(|exporter| Box::new(exporter) as _)
 }
 
 /// Place, name and times of a frame: its row where it has no target.
@@ -228,11 +217,6 @@ impl<'a> FrameResult<'a> {
 
 /// Writes a run in one format.
 pub trait Exporter: Send {
-    /// Whether the exporter draws on the frames and needs their colours.
-    fn draws(&self) -> bool {
-        false
-    }
-
     /// Whether the output is made of targets that have ended, too.
     fn lists_ended(&self) -> bool {
         true
@@ -248,8 +232,7 @@ pub trait Exporter: Send {
     ///
     /// # Errors
     /// As [`Exporter::write`].
-    fn note(&mut self, run: &Run, note: &Value) -> Result<()> {
-        let _ = (run, note);
+    fn note(&mut self, _run: &Run, _note: &Value) -> Result<()> {
         Ok(())
     }
 

@@ -99,10 +99,10 @@ impl Overlays {
     pub fn create(to: &Destination, options: OverlayOptions) -> Result<Self> {
         let (folder, painters) = if is_video(to.path()) {
             let video = VideoEncoder::create(to, &options)?;
-            (None, Painters::start(vec![Sink::Video(Box::new(video))])?)
+            (None, Painters::start([Some(video)].into())?)
         } else {
             let count = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-            (Some(Folder::create(to)?), Painters::start((0..count).map(|_| Sink::Files).collect())?)
+            (Some(Folder::create(to)?), Painters::start((0..count).map(|_| None).collect())?)
         };
         let (trails, crop) = (Trails::default(), options.crop.map(Crop::new));
         Ok(Self { folder, options, trails, crop, waiting: VecDeque::new(), painters })
@@ -132,10 +132,6 @@ impl Overlays {
 }
 
 impl Exporter for Overlays {
-    fn draws(&self) -> bool {
-        true
-    }
-
     fn lists_ended(&self) -> bool {
         false
     }
@@ -496,12 +492,6 @@ struct Job {
     time: Option<f64>,
 }
 
-/// The destination of a thread's pictures.
-enum Sink {
-    Files,
-    Video(Box<VideoEncoder>),
-}
-
 /// Threads that draw and write pictures.
 struct Painters {
     /// `None` after the last picture.
@@ -511,7 +501,7 @@ struct Painters {
 
 impl Painters {
     /// Starts a thread per sink.
-    fn start(sinks: Vec<Sink>) -> Result<Self> {
+    fn start(sinks: Vec<Option<VideoEncoder>>) -> Result<Self> {
         let (jobs, receiver) = sync_channel(sinks.len());
         let receiver = Arc::new(Mutex::new(receiver));
         let mut painters = Self { jobs: Some(jobs), threads: Vec::new() };
@@ -540,19 +530,16 @@ impl Painters {
     }
 }
 
-fn draw_all(jobs: &Mutex<Receiver<Job>>, font: &FontRef<'_>, mut sink: Sink) -> Result<()> {
+fn draw_all(jobs: &Mutex<Receiver<Job>>, font: &FontRef<'_>, mut video: Option<VideoEncoder>) -> Result<()> {
     let next = || lock(jobs).recv().ok();
     while let Some(Job { mut painting, file, time }) = next() {
         painting.paint(font);
-        match &mut sink {
-            Sink::Files => file.map_or(Ok(()), |file| write_picture(&painting.picture, file))?,
-            Sink::Video(video) => video.write(painting.picture, time)?,
+        match &mut video {
+            None => file.map_or(Ok(()), |file| write_picture(&painting.picture, file))?,
+            Some(video) => video.write(painting.picture, time)?,
         }
     }
-    match sink {
-        Sink::Files => Ok(()),
-        Sink::Video(video) => video.finish(),
-    }
+    video.map_or(Ok(()), VideoEncoder::finish)
 }
 
 /// Writes a picture in the format of its file's ending.

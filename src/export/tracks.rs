@@ -25,14 +25,9 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The rotated corners, clockwise from the original top-left one.
-    pub fn corners(&self) -> Corners {
-        corners(&self.bbox, self.bbox.center(), self.turn)
-    }
-
-    /// The upright box, as it is scored.
-    pub fn upright(&self) -> BBox {
-        upright(self.bbox, self.turn)
+    /// The next frame, in which the target is not there.
+    pub fn gone(&self) -> Self {
+        Self { index: self.index + 1, visible: false, occluded: false, given: false, ..*self }
     }
 }
 
@@ -104,8 +99,7 @@ impl Tracks {
         let visible = record.is_there();
         // A target that was ended is not there until it is given a box again.
         if let Some(last) = track.shapes.last().filter(|last| last.visible && last.index + 1 < record.index) {
-            let gone = Shape { index: last.index + 1, visible: false, occluded: false, given: false, ..*last };
-            track.shapes.push(gone);
+            track.shapes.push(last.gone());
         }
         track.shapes.push(Shape { index: record.index, time: record.time, bbox, turn, given, visible, occluded });
     }
@@ -125,12 +119,8 @@ pub const TOLERANCE: f64 = 1.0;
 /// Which shapes are needed so that linear interpolation of their `values` restores all others: no corner is farther off
 /// than `tolerance`. Given boxes stay, and the frames where a target comes, goes, is covered or uncovered; of frames
 /// without it the first stays.
-pub(super) fn keyframes<const N: usize>(
-    shapes: &[Shape],
-    values: &[[f64; N]],
-    corners: impl Fn(&[f64; N]) -> Corners,
-    tolerance: f64,
-) -> Vec<bool> {
+pub(super) fn keyframes(shapes: &[Shape], values: &[[f64; 5]], about: f64, tolerance: f64) -> Vec<bool> {
+    let corners = |[x, y, w, h, turn]: [f64; 5]| corners(&BBox::new(x, y, w, h), (x + about * w, y + about * h), turn);
     let mut keep = vec![false; shapes.len()];
     let is_shown = |at: Option<usize>| at.and_then(|at| shapes.get(at)).is_some_and(|shape| shape.visible);
     let is_fixed = |at: usize| {
@@ -147,7 +137,7 @@ pub(super) fn keyframes<const N: usize>(
         let error = |at: usize| {
             let share = (shapes[at].index as f64 - start) / steps;
             let between = std::array::from_fn(|i| values[from][i] + share * (values[to][i] - values[from][i]));
-            let pairs = corners(&between).into_iter().zip(corners(&values[at]));
+            let pairs = corners(between).into_iter().zip(corners(values[at]));
             pairs.map(|(a, b)| (a.0 - b.0).hypot(a.1 - b.1)).fold(0.0, f64::max)
         };
         let between = (from + 1..to).filter(|&at| shapes[at].visible);
@@ -182,10 +172,10 @@ mod tests {
             tracks.add(&FrameRecord { index, state, bbox, ..records[1].clone() });
         }
         let shapes = &tracks.all[0].shapes;
-        let values: Vec<[f64; 4]> = shapes.iter().map(|shape| shape.bbox.into()).collect();
+        let value = |&Shape { bbox: BBox { x, y, w, h }, .. }: &Shape| [x, y, w, h, 0.0];
+        let values: Vec<_> = shapes.iter().map(value).collect();
         for tolerance in [0.0, 0.5, 3.0] {
-            let upright = |value: &[f64; 4]| corners(&(*value).into(), (0.0, 0.0), 0.0);
-            let keep = keyframes(shapes, &values, upright, tolerance);
+            let keep = keyframes(shapes, &values, 0.5, tolerance);
             let keys: Vec<_> = (0..shapes.len()).filter(|&at| keep[at]).collect();
             assert!(keys.iter().filter(|&&at| shapes[at].given).count() == 2 && keep[shapes.len() - 1]);
             assert!(keys.len() < [181, 80, 40][(tolerance * 0.5).ceil() as usize], "{tolerance}: {}", keys.len());
@@ -233,7 +223,7 @@ mod tests {
             let shape = tracks.all[0].shapes[0];
             assert!((shape.turn - degrees).abs() < 1e-3, "{degrees}: {shape:?}");
             assert_eq!((shape.bbox.w, shape.bbox.h, shape.bbox.center()), (20.0, 10.0, (40.0, 30.0)));
-            let found = shape.corners().map(|(x, y)| [x, y]).concat();
+            let found = super::corners(&shape.bbox, shape.bbox.center(), shape.turn).map(|(x, y)| [x, y]).concat();
             assert!(found.iter().zip(polygon).all(|(found, at)| (found - at).abs() < 0.001), "{found:?} {polygon:?}");
         }
         // An upright box stays bit-identical.

@@ -477,10 +477,6 @@ impl Frames {
 }
 
 impl Exporter for Frames {
-    fn draws(&self) -> bool {
-        true
-    }
-
     fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
         let Some(pixels) = &frame.pixels else { return Ok(()) };
         let name = frame.picture_name();

@@ -102,7 +102,6 @@ impl Row {
 }
 
 /// True if all numbers of a box are within a million pixels.
-#[cfg(feature = "cli")]
 pub(crate) fn is_within_reach(bbox: &BBox) -> bool {
     <[f64; 4]>::from(*bbox).iter().all(|number| number.abs() <= MAX_PIXELS)
 }
@@ -233,12 +232,17 @@ impl Annotations {
 
 /// The text files in a folder, and in the folders of so many levels below it, sorted.
 pub(crate) fn text_files(folder: &Path, levels: usize) -> std::io::Result<Vec<PathBuf>> {
+    files_in(folder, levels, &|path| has_extension(path, &["txt"]))
+}
+
+/// The `wanted` files in a folder, and in the folders of so many levels below it, sorted.
+pub(crate) fn files_in(folder: &Path, levels: usize, wanted: &dyn Fn(&Path) -> bool) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         match path.is_dir() {
-            true if levels > 0 => files.extend(text_files(&path, levels - 1)?),
-            false if has_extension(&path, &["txt"]) => files.push(path),
+            true if levels > 0 => files.extend(files_in(&path, levels - 1, wanted)?),
+            false if wanted(&path) => files.push(path),
             _ => {}
         }
     }

@@ -79,8 +79,7 @@ pub(crate) struct Listing {
 pub(crate) fn list(folder: &Path) -> Result<Listing> {
     let io = |source| Error::io(folder, source);
     if !std::fs::metadata(folder).map_err(io)?.is_dir() {
-        let reason = "this is a file: give the folder that holds the images";
-        return Err(Error::sequence(folder, reason));
+        return Err(Error::sequence(folder, "this is a file: give the folder that holds the images"));
     }
     let mut listing = Listing { images: Vec::new(), files: 0, pictures: Vec::new(), folders: 0 };
     for entry in std::fs::read_dir(folder).map_err(io)? {

@@ -17,19 +17,13 @@ mod y4m;
 
 #[cfg(feature = "synth")]
 pub(crate) use images::demanded;
-pub(crate) use images::{INDEX, file_name, has_extension, list};
+pub(crate) use images::{INDEX, file_name, has_extension, is_image, list, number_of_another};
 pub use images::{Images, decode, decode_bytes, first_levels};
-#[cfg(feature = "cli")]
-pub(crate) use images::{is_image, number_of_another};
-pub(crate) use open::is_pipe;
-#[cfg(feature = "cli")]
-pub(crate) use open::local;
 pub use open::{OpenOptions, Truth, open};
-#[cfg(feature = "cli")]
+pub(crate) use open::{is_pipe, local};
 pub(crate) use probe::without_user;
 pub use sequence::Sequence;
 pub(crate) use sequence::{IMAGE_FOLDERS, TRUTH_FILES, numbered_truths, plain_truths};
-#[cfg(feature = "cli")]
 pub(crate) use source::Latest;
 pub use source::{Demand, Info, Item, Prefetch, Source, Span, Stream, Wait};
 pub use y4m::{RawFormat, Y4m};

@@ -86,8 +86,7 @@ pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result
     let camera = camera.map(|number| PathBuf::from(format!("/dev/video{number}")));
     let given = camera.as_deref().unwrap_or_else(|| local(given));
     if options.raw.is_some() && !is_pipe(given) {
-        let reason = "--raw is for frames on the standard input (-) or in a named pipe";
-        return Err(Error::sequence(given, reason));
+        return Err(Error::sequence(given, "--raw is for frames on the standard input (-) or in a named pipe"));
     }
     if given.is_dir() {
         return Ok(Box::new(Sequence::open(given, options)?));
@@ -111,8 +110,7 @@ pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result
                 return Ok(Box::new(WebP::open(given)?));
             }
             _ if is_image(given) => {
-                let reason = "this is one picture: give the folder that holds the images";
-                return Err(Error::sequence(given, reason));
+                return Err(Error::sequence(given, "this is one picture: give the folder that holds the images"));
             }
             _ => {}
         }

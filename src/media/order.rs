@@ -170,51 +170,40 @@ fn is_even(names: &[Vec<(Part, &str)>]) -> bool {
     let minute = if width == 2 { Some(60.0) } else { None };
     minute.iter().chain(&[10_f64.powi(width as i32)]).any(|radix| {
         let values: Vec<f64> = number(high).zip(number(low)).map(|(high, low)| high * radix + low).collect();
-        let steps = values.windows(2).map(|pair| pair[1] - pair[0]);
-        let (least, longest) =
-            steps.fold((f64::INFINITY, 0.0_f64), |(low, high), step| (low.min(step), high.max(step)));
+        let (least, longest) = steps(&values);
         number(low).all(|low| low < *radix) && least > 0.0 && longest < most * least
     })
 }
 
-/// How the digits after a point are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Points {
-    /// The digits count: 1.9 before 1.10.
-    Count,
-    /// The digits are a fraction: 1.10 before 1.9.
-    Fraction,
-    Unclear,
-}
-
-impl Points {
-    fn of(images: &[PathBuf]) -> Self {
-        let stems: Vec<_> = images.iter().map(|path| stem(path)).collect();
-        let (mut fractions, mut values) = (Vec::new(), Vec::new());
-        for runs in stems.iter().map(|stem| runs(stem)) {
-            for at in (0..runs.len()).filter(|&at| has_fraction(&runs, at)) {
-                fractions.push(runs[at + 2]);
-                values.extend(format!("{}.{}", runs[at], runs[at + 2]).parse::<f64>());
-            }
-        }
-        let shortest = fractions.iter().map(|digits| digits.len()).min().unwrap_or(0);
-        let longer = || fractions.iter().filter(|digits| digits.len() > shortest);
-        // Both readings give the same order for digits of one length.
-        if longer().next().is_none() {
-            return Self::Count;
-        }
-        // A fraction is printed without zeros at its end, a counter without zeros before it.
-        let counts = fractions.iter().any(|digits| digits.len() > 1 && digits.ends_with('0'));
-        let divides = longer().any(|digits| digits.starts_with('0') || digits.len() >= LONG_FRACTION);
-        values.sort_by(f64::total_cmp);
-        let steps = values.windows(2).map(|pair| pair[1] - pair[0]);
-        let (least, most) = steps.fold((f64::INFINITY, 0.0_f64), |(low, high), step| (low.min(step), high.max(step)));
-        match (counts, divides || !counts && most - least < EQUAL_STEPS * most) {
-            (true, false) => Self::Count,
-            (false, true) => Self::Fraction,
-            _ => Self::Unclear,
+/// Whether the digits after a point are a fraction, 1.10 before 1.9, and do not count on; `None` if that is unclear.
+fn has_fractions(images: &[PathBuf]) -> Option<bool> {
+    let stems: Vec<_> = images.iter().map(|path| stem(path)).collect();
+    let (mut fractions, mut values) = (Vec::new(), Vec::new());
+    for runs in stems.iter().map(|stem| runs(stem)) {
+        for at in (0..runs.len()).filter(|&at| has_fraction(&runs, at)) {
+            fractions.push(runs[at + 2]);
+            values.extend(format!("{}.{}", runs[at], runs[at + 2]).parse::<f64>());
         }
     }
+    let shortest = fractions.iter().map(|digits| digits.len()).min().unwrap_or(0);
+    let longer = || fractions.iter().filter(|digits| digits.len() > shortest);
+    // Both readings give the same order for digits of one length.
+    if longer().next().is_none() {
+        return Some(false);
+    }
+    // A fraction is printed without zeros at its end, a counter without zeros before it.
+    let counts = fractions.iter().any(|digits| digits.len() > 1 && digits.ends_with('0'));
+    let divides = longer().any(|digits| digits.starts_with('0') || digits.len() >= LONG_FRACTION);
+    values.sort_by(f64::total_cmp);
+    let (least, most) = steps(&values);
+    let divides = divides || !counts && most - least < EQUAL_STEPS * most;
+    (counts != divides).then_some(divides)
+}
+
+/// The least and the longest step between values.
+fn steps(values: &[f64]) -> (f64, f64) {
+    let steps = values.windows(2).map(|pair| pair[1] - pair[0]);
+    steps.fold((f64::INFINITY, 0.0_f64), |(low, high), step| (low.min(step), high.max(step)))
 }
 
 /// Names of months.
@@ -319,7 +308,7 @@ fn other_count(runs: &[Vec<&str>]) -> Option<([usize; 2], &'static str)> {
 
 /// Sorts image files of one folder.
 pub(super) fn sort(images: &mut [PathBuf]) {
-    let with_fractions = Points::of(images) == Points::Fraction;
+    let with_fractions = has_fractions(images) == Some(true);
     images.sort_by_cached_key(|path| {
         let parts: Vec<Part> = parts(&stem(path), with_fractions).into_iter().map(|(part, _)| part).collect();
         (parts, path.clone())
@@ -347,8 +336,8 @@ pub(super) fn check(images: &[PathBuf]) -> Result<(), String> {
             return several([other, path]);
         }
     }
-    let points = Points::of(images);
-    if points == Points::Unclear {
+    let with_fractions = has_fractions(images);
+    if with_fractions.is_none() {
         let is_dotted = |runs: &[&str]| (0..runs.len()).any(|at| has_fraction(runs, at));
         let mut dotted = images.iter().zip(&stems).filter(|(_, stem)| is_dotted(&runs(stem))).map(|(path, _)| path);
         if let (Some(first), Some(second)) = (dotted.next(), dotted.next_back()) {
@@ -358,7 +347,7 @@ pub(super) fn check(images: &[PathBuf]) -> Result<(), String> {
     if let Some((two, why)) = other_order(&stems) {
         return unclear(two.map(|at| &*images[at]), why);
     }
-    let names: Vec<_> = stems.iter().map(|stem| parts(stem, points == Points::Fraction)).collect();
+    let names: Vec<_> = stems.iter().map(|stem| parts(stem, with_fractions == Some(true))).collect();
     let mut all: Vec<_> = names.iter().map(|parts| counters(parts, true)).collect();
     // A number that has one digit in some names, as 2024-01-31_9 and 2024-01-31_10, is no hour.
     if names.iter().all(|name| name.len() == names[0].len()) && all.iter().any(|own| own.len() != all[0].len()) {

@@ -142,8 +142,7 @@ fn images_of(given: &Path) -> Result<(PathBuf, Listing)> {
         (files, folders) => format!("it holds {files} other files and {folders} folders"),
     };
     let known = EXTENSIONS.join(", ");
-    let reason = format!("no images ({known}) here, nor in img/, color/ or img1/: {found}");
-    Err(Error::sequence(given, reason))
+    Err(Error::sequence(given, format!("no images ({known}) here, nor in img/, color/ or img1/: {found}")))
 }
 
 /// The truth files of a folder that hold all its targets; the first is the one to read.

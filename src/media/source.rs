@@ -5,11 +5,9 @@ use std::num::NonZero;
 #[cfg(feature = "cli")]
 use std::path::Path;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-#[cfg(feature = "cli")]
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -115,13 +113,11 @@ pub struct Info {
 
 impl Info {
     /// Number of frames, exact or expected.
-    #[cfg(feature = "cli")]
     pub(crate) fn likely_length(&self) -> Option<usize> {
         self.length.or(self.expected_length)
     }
 
     /// Number of frames, exact or as the file announces it.
-    #[cfg(feature = "cli")]
     pub(crate) fn certain_length(&self) -> Option<usize> {
         self.length.or(self.announced_length)
     }
@@ -132,7 +128,6 @@ impl Info {
     }
 
     /// A frame that is not read: its name, and its time at the rate of a video.
-    #[cfg(feature = "cli")]
     pub(crate) fn unread(&self, position: usize) -> Item {
         let image = position.checked_sub(1).and_then(|place| self.images.get(place));
         let rate = self.rate.filter(|_| self.images.is_empty());
@@ -182,8 +177,7 @@ impl Info {
         match last {
             Some(last) if last < first => {
                 let from = if start.is_some() { "" } else { ", the first frame with a true box" };
-                let expected = format!("it lies before start {first}{from}");
-                Err(Error::parameter("end", last, expected))
+                Err(Error::parameter("end", last, format!("it lies before start {first}{from}")))
             }
             last => Ok(Span { first, last }),
         }
@@ -435,7 +429,6 @@ fn timed(source: &dyn Source, stream: Stream) -> Stream {
 
 /// The newest frame of a source: another thread reads all frames, and one that is not taken gives way to the next. The
 /// first is kept, since targets begin in it.
-#[cfg(feature = "cli")]
 #[derive(Debug)]
 pub(crate) struct Latest {
     shared: Arc<(Mutex<Slot>, Condvar)>,
@@ -443,7 +436,6 @@ pub(crate) struct Latest {
     cancel: CancelToken,
 }
 
-#[cfg(feature = "cli")]
 #[derive(Debug, Default)]
 struct Slot {
     first: Option<Item>,
@@ -455,7 +447,6 @@ struct Slot {
     ended: bool,
 }
 
-#[cfg(feature = "cli")]
 impl Latest {
     /// Starts to read.
     ///
@@ -492,7 +483,6 @@ impl Latest {
     }
 }
 
-#[cfg(feature = "cli")]
 impl Iterator for Latest {
     type Item = Item;
 
@@ -515,7 +505,6 @@ impl Iterator for Latest {
     }
 }
 
-#[cfg(feature = "cli")]
 impl Drop for Latest {
     fn drop(&mut self) {
         self.cancel.cancel();

@@ -8,14 +8,15 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use super::images::{Decoded, demanded, stretched};
+use super::images::Decoded;
 use super::probe::{Indexed, Input, Kind, Probe, Time, ffprobe, first_levels, has_ends, packets, tick};
-use super::{Demand, Info, Item, OpenOptions, Source, Span, Stream};
+use super::y4m::RawPixels;
+use super::{Demand, Info, Item, OpenOptions, RawFormat, Source, Span, Stream};
 use crate::cancel::{CancelToken, lock};
 use crate::error::{Error, Result};
 use crate::ffmpeg::{self, FfmpegProcess, Limits};
 use crate::frame::yuv::{Chroma, Levels, Planes};
-use crate::frame::{Channels, FrameBuf, PixelFormat};
+use crate::frame::{Channels, PixelFormat};
 
 /// Time step in seconds that ffmpeg takes for an error in a file. A long pause is not an error.
 const MAX_PAUSE: &str = "1000000000";
@@ -123,22 +124,22 @@ impl Video {
     }
 
     /// How ffmpeg writes the frames: the layout of a frame, the value of `-pix_fmt`, and a filter to append.
-    fn form(&self, demand: Demand) -> (Form, &str, &str) {
+    fn form(&self, demand: Demand) -> (RawPixels, &str, &str) {
         let (pixels, (width, height)) = (self.probe.pixels.as_str(), self.probe.size);
         // ffmpeg does not rotate 4:2:2. What it converts has limited levels.
         let converted = !PLANAR.contains(&pixels) || self.probe.rotated && pixels.ends_with("422p");
         let is_full = pixels.starts_with("yuvj") || self.probe.full && !converted;
         let levels = if is_full { Levels::Full } else { Levels::Limited };
         let planes =
-            |chroma, levels| Form::Planes(Planes { width, height, chroma, levels, standard: self.probe.standard });
+            |chroma, levels| RawPixels::Planes(Planes { width, height, chroma, levels, standard: self.probe.standard });
         if let Some(levels) = self.info.levels {
-            return (Form::Deep(width, height, levels), pixels, "");
+            return (RawPixels::Deep(levels), pixels, "");
         }
         if pixels.starts_with("gray") || pixels.starts_with("mono") {
             return (planes(Chroma::Mono, Levels::Full), "gray", "");
         }
         if demand.channels == Channels::Color || !pixels.starts_with("yuv") && !pixels.starts_with("nv") {
-            return (Form::Rgb(width, height), "rgb24", "");
+            return (RawPixels::Interleaved(PixelFormat::Rgb8), "rgb24", "");
         }
         match (converted, demand.color) {
             (true, _) if levels == Levels::Full => (planes(Chroma::C420, levels), "yuvj420p", ""),
@@ -153,11 +154,12 @@ impl Video {
     }
 
     /// The [form](Self::form) of the frames in the size that is asked for.
-    fn scaled(&self, demand: Demand) -> (Form, &str, String) {
+    fn scaled(&self, demand: Demand) -> (RawFormat, &str, String) {
         let (width, height) = self.probe.size;
         let longest = width.max(height);
         let Some(side) = demand.side.filter(|&side| longest > side) else {
             let (form, pixels, filter) = self.form(demand);
+            let form = RawFormat { pixels: form, width, height, rate: None };
             // A frame of another size has as many bytes, and is left out by itself.
             let same = if self.lenient { format!(",scale={width}:{height}") } else { String::new() };
             return (form, pixels, format!("{filter}{same}"));
@@ -166,11 +168,14 @@ impl Video {
         let (form, pixels, filter) = self.form(Demand { color: true, ..Channels::Luma.into() });
         let [width, height] = [width, height].map(|length| (length * side / longest).max(1));
         let form = match form {
-            Form::Rgb(..) => Form::Rgb(width, height),
-            Form::Deep(_, _, levels) => Form::Deep(width, height, levels),
-            Form::Planes(planes) => Form::Planes(Planes { width, height, ..planes }),
+            RawPixels::Planes(planes) => RawPixels::Planes(Planes { width, height, ..planes }),
+            form => form,
         };
-        (form, pixels, format!("{filter},scale={width}:{height}:flags=area"))
+        (
+            RawFormat { pixels: form, width, height, rate: None },
+            pixels,
+            format!("{filter},scale={width}:{height}:flags=area"),
+        )
     }
 
     /// The target of a seek for the frame `first`, if a keyframe before it and the times up to it are known.
@@ -324,45 +329,18 @@ fn time_base(line: &str) -> Option<(u32, u32)> {
     tick(rest.split([',', ' ']).next()?.trim())
 }
 
-/// The layout of the frames that ffmpeg writes, one after the other.
-#[derive(Clone, Copy)]
-enum Form {
-    /// Width and height.
-    Rgb(usize, usize),
-    /// Width and height of gray with two bytes a sample, and the levels of black and white.
-    Deep(usize, usize, (u16, u16)),
-    Planes(Planes),
-}
-
-impl Form {
-    /// Reads the next frame; `None` at the end.
-    fn read(self, out: &mut impl Read, demand: Demand) -> Result<Option<Decoded>, String> {
-        let bytes = match self {
-            Self::Rgb(width, height) => 3 * width * height,
-            Self::Deep(width, height, _) => 2 * width * height,
-            Self::Planes(planes) => planes.bytes().unwrap_or_default(),
-        };
-        let mut data = Vec::with_capacity(bytes);
-        let got = out.take(bytes as u64).read_to_end(&mut data).map_err(|error| error.to_string())?;
-        if got == 0 {
-            return Ok(None);
-        }
-        if got < bytes {
-            return Err(format!("it ends within a frame: {got} of its {bytes} bytes are there"));
-        }
-        let decoded = match self {
-            Self::Rgb(width, height) => {
-                FrameBuf::new(data, width, height, PixelFormat::Rgb8).map(|picture| demanded(picture, demand))
-            }
-            Self::Deep(width, height, levels) => {
-                let (samples, _) = data.as_chunks::<2>();
-                let gray = samples.iter().map(|sample| stretched(u16::from_le_bytes(*sample), levels)).collect();
-                FrameBuf::new(gray, width, height, PixelFormat::Gray8).map(|picture| (picture, None))
-            }
-            Self::Planes(planes) => planes.decoded(data, demand.channels, demand.color),
-        };
-        decoded.map(Some).map_err(|error| error.to_string())
+/// Reads the next frame; `None` at the end.
+fn read(form: RawFormat, out: &mut impl Read, demand: Demand) -> Result<Option<Decoded>, String> {
+    let bytes = form.bytes();
+    let mut data = Vec::with_capacity(bytes);
+    let got = out.take(bytes as u64).read_to_end(&mut data).map_err(|error| error.to_string())?;
+    if got == 0 {
+        return Ok(None);
     }
+    if got < bytes {
+        return Err(format!("it ends within a frame: {got} of its {bytes} bytes are there"));
+    }
+    form.decoded(data, demand).map(Some).map_err(|error| error.to_string())
 }
 
 /// The frames of a video until its end or the first error; a lenient one goes on after a frame of another size.
@@ -372,7 +350,7 @@ struct Frames {
     logs: Receiver<FrameLog>,
     /// `None` after the last frame.
     out: Option<BufReader<ChildStdout>>,
-    form: Form,
+    form: RawFormat,
     span: Span,
     demand: Demand,
     /// True if decoding began with a seek.
@@ -422,7 +400,7 @@ impl Frames {
             match early && (self.sought || !lenient) {
                 true => Ok(logs.recv().ok().map(|log| (None, Some(log)))),
                 false => {
-                    Ok(form.read(out, demand)?.map(|decoded| (Some(decoded), logs.recv_timeout(LOG_TIMEOUT).ok())))
+                    Ok(read(form, out, demand)?.map(|decoded| (Some(decoded), logs.recv_timeout(LOG_TIMEOUT).ok())))
                 }
             }
         };

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::images::{Decoded, MAX_PIXELS, check_size, demanded};
+use super::images::{Decoded, MAX_PIXELS, check_size, demanded, stretched};
 use super::probe::ratio;
 use super::{Demand, Info, Item, Source, Span, Stream};
 use crate::cancel::{CancelToken, lock};
@@ -222,20 +222,22 @@ fn line(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, String> {
 
 /// Pixels of raw frames, by their names in ffmpeg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RawPixels {
+pub(super) enum RawPixels {
     Interleaved(PixelFormat),
     Packed(Packed),
     Planes(Planes),
+    /// Gray with two bytes a sample, and the levels of black and white.
+    Deep((u16, u16)),
 }
 
 /// The format of raw frames, as `rgb24:640x480@30`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RawFormat {
-    pixels: RawPixels,
-    width: usize,
-    height: usize,
+    pub(super) pixels: RawPixels,
+    pub(super) width: usize,
+    pub(super) height: usize,
     /// Frames per second.
-    rate: Option<f64>,
+    pub(super) rate: Option<f64>,
 }
 
 impl FromStr for RawFormat {
@@ -280,16 +282,17 @@ impl RawFormat {
     }
 
     /// Bytes of a frame.
-    fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         match self.pixels {
             RawPixels::Interleaved(format) => self.width * self.height * format.bytes(),
             RawPixels::Packed(packed) => packed.rows(self.width, self.height).map_or(0, |(row, rows)| row * rows),
             RawPixels::Planes(planes) => planes.bytes().unwrap_or_default(),
+            RawPixels::Deep(_) => 2 * self.width * self.height,
         }
     }
 
     /// The frame in [`RawFormat::bytes`] bytes.
-    fn decoded(&self, data: Vec<u8>, demand: Demand) -> Result<Decoded> {
+    pub(super) fn decoded(&self, data: Vec<u8>, demand: Demand) -> Result<Decoded> {
         let (width, height) = (self.width, self.height);
         let (planes, picture) = match self.pixels {
             RawPixels::Interleaved(format) => {
@@ -300,6 +303,11 @@ impl RawFormat {
                 packed.planes(&data, width, height, row)?
             }
             RawPixels::Planes(planes) => (planes, data),
+            RawPixels::Deep(levels) => {
+                let samples = data.as_chunks::<2>().0.iter();
+                let gray = samples.map(|sample| stretched(u16::from_le_bytes(*sample), levels)).collect();
+                return FrameBuf::new(gray, width, height, PixelFormat::Gray8).map(|picture| (picture, None));
+            }
         };
         planes.decoded(picture, demand.channels, demand.color)
     }

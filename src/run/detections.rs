@@ -313,16 +313,12 @@ impl Session<Tracker> {
         let then = match (position, &self.detector) {
             (Some(position), Some(detector)) => Some(detector.frame(position)?.0),
             (Some(position), None) => {
-                let expected = "a session that expects no detections keeps no frames: leave the frame out".into();
-                return Err(Error::Parameter { name: "frame", value: position.to_string(), expected });
+                let expected = "a session that expects no detections keeps no frames: leave the frame out";
+                return Err(Error::parameter("frame", position, expected));
             }
             (None, _) => None,
         };
-        let unknown = || Error::Parameter {
-            name: "target",
-            value: id.to_string(),
-            expected: "there is no target with this id in that frame".into(),
-        };
+        let unknown = || Error::parameter("target", id, "there is no target with this id in that frame");
         let target = self.targets.get_mut(&id).ok_or_else(unknown)?;
         let now = target.last.ok_or_else(unknown)?;
         if !bbox.is_valid() {
@@ -351,12 +347,11 @@ impl Session<Tracker> {
     /// A frame that has not come or is too old, more than [`MAX_DETECTIONS`], and a session that does not
     /// [expect](Self::expect_detections) them. Nothing is changed then.
     pub fn detect(&mut self, position: usize, detections: &[Detection]) -> Result<Detected> {
-        let refuse =
-            |expected: String| Error::Parameter { name: "detections", value: format!("of frame {position}"), expected };
-        let detector = self.detector.as_ref().ok_or_else(|| refuse("this session expects no detections".into()))?;
+        let refuse = |expected: &str| Error::parameter("detections", format!("of frame {position}"), expected);
+        let detector = self.detector.as_ref().ok_or_else(|| refuse("this session expects no detections"))?;
         if detections.len() > MAX_DETECTIONS {
             let count = detections.len();
-            return Err(refuse(format!("{count} boxes are more than {MAX_DETECTIONS}, the most of a frame")));
+            return Err(refuse(&format!("{count} boxes are more than {MAX_DETECTIONS}, the most of a frame")));
         }
         let (at, size) = detector.frame(position).map(|(at, frame)| (at, frame.as_frame().size()))?;
         let mut detected = Detected { ids: vec![None; detections.len()], refused: Vec::new() };
@@ -540,7 +535,7 @@ impl Session<Tracker> {
 impl<F> Detector<F> {
     /// The frame at a position, or the last one before it that was kept.
     fn frame(&self, position: usize) -> Result<(usize, &FrameBuf)> {
-        let refuse = |expected| Error::Parameter { name: "frame", value: position.to_string(), expected };
+        let refuse = |expected: String| Error::parameter("frame", position, expected);
         let newest = self.frames.back().map_or(0, |(newest, _)| *newest);
         if position > newest {
             return Err(refuse(format!("it has not come yet; the newest frame is {newest}")));

@@ -506,19 +506,13 @@ pub trait Watch<F> {
     fn step(&mut self, step: &Step<'_, F>) -> Result<()>;
 
     /// Called before the targets see a frame; targets may be added, dropped and given new boxes.
-    fn before(&mut self, session: &mut Session<F>, item: &Item) {
-        let _ = (session, item);
-    }
+    fn before(&mut self, _session: &mut Session<F>, _item: &Item) {}
 
     /// Called after the targets have seen a frame; detections may change its outcomes.
-    fn after(&mut self, session: &mut Session<F>, item: &Item) {
-        let _ = (session, item);
-    }
+    fn after(&mut self, _session: &mut Session<F>, _item: &Item) {}
 
     /// Called for a frame that is left out for the reason in `message`; its step follows.
-    fn skipped(&mut self, message: &str) {
-        let _ = message;
-    }
+    fn skipped(&mut self, _message: &str) {}
 }
 
 #[cfg(feature = "files")]

@@ -396,8 +396,7 @@ impl Controller {
                 self.give(target, Given { polygon, reach, ..Given::new(position.unwrap_or(shown), Some(bbox)) })?;
             }
             Command::Occluded { target, position, on } => {
-                let reason = "the target has no box in this frame";
-                self.edit_marks(target, reason, |track| track.occlude(position, on))?;
+                self.edit_marks(target, "the target has no box in this frame", |track| track.occlude(position, on))?;
             }
             Command::End { target, position } => self.end(target, position.unwrap_or(shown))?,
             Command::TakeBack { target, position } => {

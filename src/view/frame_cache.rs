@@ -141,8 +141,7 @@ impl FrameCache {
                         return Ok(Wait::NotYet);
                     }
                     if item.position > position {
-                        let reason = format!("it has no frame {position}");
-                        return Err(Error::sequence(&self.info().name, reason));
+                        return Err(Error::sequence(&self.info().name, format!("it has no frame {position}")));
                     }
                 }
             }

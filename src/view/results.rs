@@ -14,7 +14,8 @@ use crate::cancel::{CancelToken, spawn};
 use crate::error::{Error, Result};
 use crate::export::{Destination, Document, Exporter, Form, FrameResult, Frames, Json, Layout};
 use crate::frame::Channels;
-use crate::media::{Source, Span};
+use crate::media::annotation::files_in;
+use crate::media::{Source, Span, file_name};
 
 /// What is tracked, as documents.
 pub struct Results {
@@ -136,22 +137,13 @@ fn zipped(folder: &Path) -> Result<Vec<u8>> {
     let wrong = |error| io(std::io::Error::other(error));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let now = rawzip::time::UtcDateTime::from_unix(i64::try_from(now).unwrap_or_default());
-    let (mut files, mut folders) = (Vec::new(), vec![PathBuf::new()]);
-    while let Some(inner) = folders.pop() {
-        for entry in std::fs::read_dir(folder.join(&inner)).map_err(io)?.flatten() {
-            let place = inner.join(entry.file_name());
-            let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-            if entry.path().is_dir() { folders.push(place) } else { files.extend((!is_hidden).then_some(place)) }
-        }
-    }
-    files.sort();
     let mut zip = Vec::new();
     let mut archive = rawzip::ZipArchiveWriter::new(&mut zip);
-    for place in files {
-        let name = place.to_string_lossy().replace('\\', "/");
+    for place in files_in(folder, 1, &|path| !file_name(path).starts_with('.')).map_err(io)? {
+        let name = place.strip_prefix(folder).unwrap_or(&place).to_string_lossy().replace('\\', "/");
         let (mut entry, config) = archive.new_file(&name).last_modified(now).start().map_err(wrong)?;
         let mut writer = config.wrap(&mut entry);
-        writer.write_all(&std::fs::read(folder.join(&place)).map_err(io)?).map_err(io)?;
+        writer.write_all(&std::fs::read(&place).map_err(io)?).map_err(io)?;
         let (_, descriptor) = writer.finish().map_err(wrong)?;
         entry.finish(descriptor).map_err(wrong)?;
     }

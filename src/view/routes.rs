@@ -22,20 +22,11 @@ const STYLE: &str = include_str!("../../assets/view/view.css");
 const ICON: &str = include_str!("../../assets/view/icon.svg");
 
 /// The page's program, in the order in which it is read.
-const PROGRAM: [&str; 12] = [
-    include_str!("../../assets/view/store.js"),
-    include_str!("../../assets/view/wire.js"),
-    include_str!("../../assets/view/boxes.js"),
-    include_str!("../../assets/view/stage.js"),
-    include_str!("../../assets/view/hands.js"),
-    include_str!("../../assets/view/curve.js"),
-    include_str!("../../assets/view/panel.js"),
-    include_str!("../../assets/view/doubts.js"),
-    include_str!("../../assets/view/dialogs.js"),
-    include_str!("../../assets/view/edits.js"),
-    include_str!("../../assets/view/keys.js"),
-    include_str!("../../assets/view/main.js"),
-];
+macro_rules! program {
+    ($($name:literal)*) => { [$(include_str!(concat!("../../assets/view/", $name, ".js"))),*] };
+}
+const PROGRAM: [&str; 12] =
+    program!["store" "wire" "boxes" "stage" "hands" "curve" "panel" "doubts" "dialogs" "edits" "keys" "main"];
 
 /// Maximum pixels by which interpolated frames may differ.
 const MAX_TOLERANCE: f64 = 1000.0;
@@ -166,7 +157,7 @@ impl Routes {
         }
         // COCO names a picture of each frame, whether it is written or not: its readers ask for one.
         let with_frames = form == Form::Coco;
-        let layout = Layout { tolerance, turned, with_frames, ..Layout::of(&self.results.blank.source) };
+        let layout = Layout { tolerance, turned, with_frames, ..Layout::default() };
         let made = self.results.export(form, &layout, pictures, target);
         let body = made.map_err(|error| Response::refused(409, &error.to_string()))?;
         let media = if body.starts_with(b"PK") { "application/zip" } else { "application/octet-stream" };

@@ -518,8 +518,7 @@ fn document(seat: &Seat) -> serde_json::Value {
     let span = Span { first: 1, last: None };
     let (shared, frames) = (Arc::clone(&seat.view.results.shared), Arc::new(Scenery::folder()));
     let results = Results { shared, blank: blank(&Info::default(), span), frames, stop: CancelToken::default() };
-    let layout = Layout::of(&results.blank.source);
-    serde_json::from_slice(&results.export(Form::Json, &layout, false, None).unwrap()).unwrap()
+    serde_json::from_slice(&results.export(Form::Json, &Layout::default(), false, None).unwrap()).unwrap()
 }
 
 #[test]

@@ -9,15 +9,9 @@ use crate::eval::{Protocol, Score, Toolkit};
 use crate::text::{cell, escape, fill};
 use crate::tracker::State;
 
-/// The sections that need frames and boxes.
-#[derive(Debug, Default)]
-pub struct Sections {
-    pub failures: String,
-    pub overlaps: String,
-}
-
 /// The whole page.
-pub fn page(report: &Report, timings: &Timings, about: &About, plots: &Plots, sections: &Sections) -> String {
+pub fn page(report: &Report, timings: &Timings, about: &About, plots: &Plots, runs: [String; 2]) -> String {
+    let [failures, overlaps] = runs;
     let focus = report.baseline.as_str();
     let frames: usize = report.sequences.iter().map(|s| s.frames).sum();
     let left_out = plural(report.left_out.len(), "result was", "results were");
@@ -59,8 +53,8 @@ pub fn page(report: &Report, timings: &Timings, about: &About, plots: &Plots, se
         ("attributes", attributes.unwrap_or_default()),
         ("names", names),
         ("sequences", by_sequence(report)),
-        ("failures", sections.failures.clone()),
-        ("overlaps", sections.overlaps.clone()),
+        ("failures", failures),
+        ("overlaps", overlaps),
         ("states", states(report, plots)),
         ("common", common(report)),
         ("about", about_list(about, timings.jobs)),

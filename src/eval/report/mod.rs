@@ -75,41 +75,28 @@ impl Plots {
 /// A curve of a score over thresholds, and the axes of its plot.
 struct Curve {
     name: &'static str,
-    x_label: &'static str,
-    y_label: &'static str,
-    /// The last threshold, and the decimals of the labels.
-    x_max: f64,
-    x_decimals: usize,
+    axes: Axes,
     score: fn(&Score) -> f64,
     values: fn(&Score) -> &Vec<f64>,
 }
 
 const SUCCESS: Curve = Curve {
     name: "Success",
-    x_label: "Overlap threshold",
-    y_label: "Success rate",
-    x_max: 1.0,
-    x_decimals: 1,
+    axes: Axes { x_label: "Overlap threshold", y_label: "Success rate", x_max: 1.0, x_decimals: 1 },
     score: |s| s.auc,
     values: |s| &s.success,
 };
 
 const PRECISION: Curve = Curve {
     name: "Precision",
-    x_label: "Location error threshold (px)",
-    y_label: "Precision",
-    x_max: 50.0,
-    x_decimals: 0,
+    axes: Axes { x_label: "Location error threshold (px)", y_label: "Precision", x_max: 50.0, x_decimals: 0 },
     score: |s| s.precision_20,
     values: |s| &s.precision,
 };
 
 const NORMALIZED: Curve = Curve {
     name: "Normalised precision",
-    x_label: "Normalised location error threshold",
-    y_label: "Precision",
-    x_max: 0.5,
-    x_decimals: 2,
+    axes: Axes { x_label: "Normalised location error threshold", y_label: "Precision", x_max: 0.5, x_decimals: 2 },
     score: |s| s.normalized_precision,
     values: |s| &s.normalized,
 };
@@ -126,12 +113,10 @@ impl Curve {
                 score: (self.score)(&aggregate.mean),
                 style,
                 emphasis: mixed && t.origin == Origin::Run,
-                points: points((self.values)(&aggregate.mean), self.x_max),
+                points: points((self.values)(&aggregate.mean), self.axes.x_max),
             })
         };
-        let Self { x_label, y_label, x_max, x_decimals, .. } = *self;
-        let axes = Axes { title, x_label, y_label, x_max, x_decimals, diagonal: false };
-        plot(&axes, report.trackers.iter().zip(styles(report)).filter_map(series).collect())
+        plot(&title, &self.axes, false, report.trackers.iter().zip(styles(report)).filter_map(series).collect())
     }
 }
 
@@ -143,15 +128,9 @@ fn reliability(report: &Report) -> Result<Option<String>> {
         Some(Series { name: t.name.clone(), score: found.calibration_error?, style, emphasis: false, points })
     };
     let all: Vec<_> = report.trackers.iter().zip(styles(report)).filter_map(series).collect();
-    let axes = Axes {
-        title: "Reliability [calibration error]".into(),
-        x_label: "Mean confidence",
-        y_label: "Share of frames with overlap above 0.5",
-        x_max: 1.0,
-        x_decimals: 1,
-        diagonal: true,
-    };
-    if all.is_empty() { Ok(None) } else { plot(&axes, all).map(Some) }
+    let y_label = "Share of frames with overlap above 0.5";
+    let axes = Axes { x_label: "Mean confidence", y_label, x_max: 1.0, x_decimals: 1 };
+    if all.is_empty() { Ok(None) } else { plot("Reliability [calibration error]", &axes, true, all).map(Some) }
 }
 
 /// How a report was made.
@@ -192,15 +171,9 @@ impl About {
 
 /// Seconds since 1970 as `2026-11-28 20:46 UTC`, by the civil calendar (Hinnant, `civil_from_days`).
 fn date(seconds: u64) -> String {
-    let days = seconds / 86_400 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + 400 * era + u64::from(month < 3);
-    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", seconds / 3600 % 24, seconds / 60 % 60)
+    let time = rawzip::time::UtcDateTime::from_unix(seconds as i64);
+    let [month, day, hour, minute] = [time.month(), time.day(), time.hour(), time.minute()];
+    format!("{}-{month:02}-{day:02} {hour:02}:{minute:02} UTC", time.year())
 }
 
 /// The boxes of each tracker that ran once a sequence, as result files.
@@ -219,16 +192,8 @@ fn write_results(evaluation: &Evaluation, evaluated: &Evaluated, out: &Path) -> 
 }
 
 /// The files of a report with its numbers.
-pub(crate) const TABLES: [&str; 8] = [
-    "report.html",
-    "report.json",
-    "scores.csv",
-    "attributes.csv",
-    "overall.csv",
-    "common.csv",
-    "overall.tex",
-    "common.tex",
-];
+pub(crate) const TABLES: &str =
+    "report.html report.json scores.csv attributes.csv overall.csv common.csv overall.tex common.tex";
 
 /// Writes all files of the report into the folder `out`.
 ///
@@ -260,8 +225,7 @@ pub fn write(evaluation: &Evaluation, evaluated: &Evaluated, about: &About, out:
         let text = self::failures(evaluation, evaluated, &tracker.name);
         failures += &format!("<details><summary>{}</summary>\n{text}</details>\n", escape(&tracker.name));
     }
-    let sections = html::Sections { failures, overlaps: overlaps(evaluation, evaluated) };
-    let page = html::page(report, &evaluated.timings, about, &plots, &sections);
+    let page = html::page(report, &evaluated.timings, about, &plots, [failures, overlaps(evaluation, evaluated)]);
     atomic_file::write(&out.join("report.html"), page.as_bytes())
 }
 
@@ -377,7 +341,7 @@ mod tests {
     fn the_page_escapes_names_and_loads_nothing() {
         let report = report();
         let plots = Plots::draw(&report).unwrap();
-        let page = html::page(&report, &Timings::default(), &About::default(), &plots, &html::Sections::default());
+        let page = html::page(&report, &Timings::default(), &About::default(), &plots, Default::default());
         assert!(!page.contains("<script>alert") && !page.contains("<b>broken"));
         assert!(page.contains("&lt;script&gt;alert(1)") && page.contains("odd &amp; even"));
         assert_eq!(page.matches("<script>").count(), 1);

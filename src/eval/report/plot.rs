@@ -20,20 +20,9 @@ const LEGEND_TEXT: i32 = 54;
 const FONT: &str = "sans-serif";
 
 /// Colours that differ on white. Dashes differ as well, for prints in gray.
-const COLORS: [RGBColor; 13] = [
-    RGBColor(214, 39, 40),
-    RGBColor(31, 119, 180),
-    RGBColor(44, 150, 44),
-    RGBColor(255, 127, 14),
-    RGBColor(130, 80, 180),
-    RGBColor(23, 180, 200),
-    RGBColor(140, 86, 75),
-    RGBColor(227, 110, 185),
-    RGBColor(110, 110, 110),
-    RGBColor(175, 175, 20),
-    RGBColor(20, 30, 130),
-    RGBColor(0, 110, 100),
-    RGBColor(0, 0, 0),
+const COLORS: [u32; 13] = [
+    0xd62728, 0x1f77b4, 0x2c962c, 0xff7f0e, 0x8250b4, 0x17b4c8, 0x8c564b, 0xe36eb9, 0x6e6e6e, 0xafaf14, 0x141e82,
+    0x006e64, 0x000000,
 ];
 
 /// One tracker in a plot.
@@ -54,7 +43,8 @@ pub struct Series {
 impl Series {
     /// Its colour.
     fn color(&self) -> RGBColor {
-        COLORS[self.style % COLORS.len()]
+        let [_, r, g, b] = COLORS[self.style % COLORS.len()].to_be_bytes();
+        RGBColor(r, g, b)
     }
 
     /// Dash and gap in pixels; `None` for a solid line.
@@ -80,15 +70,12 @@ impl Series {
 
 /// The colour of a [`Series::style`] as `#rrggbb`.
 pub fn color_of(style: usize) -> String {
-    let RGBColor(r, g, b) = COLORS[style % COLORS.len()];
-    format!("#{r:02x}{g:02x}{b:02x}")
+    format!("#{:06x}", COLORS[style % COLORS.len()])
 }
 
-/// The title and the axes.
+/// The axes.
 #[derive(Debug)]
 pub struct Axes {
-    /// Title above the plot.
-    pub title: String,
     /// Label below the plot.
     pub x_label: &'static str,
     /// Label left of the plot.
@@ -97,8 +84,6 @@ pub struct Axes {
     pub x_max: f64,
     /// Decimals of the thresholds' labels.
     pub x_decimals: usize,
-    /// Whether the scores are errors, lowest first, and a perfect curve is the diagonal.
-    pub diagonal: bool,
 }
 
 /// The points of a curve over equally spaced thresholds from 0 to `x_max`.
@@ -111,9 +96,9 @@ pub fn points(values: &[f64], x_max: f64) -> Vec<(f64, f64)> {
 ///
 /// # Errors
 /// [`Error::Evaluation`] when drawing fails.
-pub fn plot(axes: &Axes, mut series: Vec<Series>) -> Result<String> {
+pub fn plot(title: &str, axes: &Axes, diagonal: bool, mut series: Vec<Series>) -> Result<String> {
     series.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.style.cmp(&b.style)));
-    if axes.diagonal {
+    if diagonal {
         series.sort_by(|a, b| a.score.total_cmp(&b.score).then(a.style.cmp(&b.style)));
     }
     let letters = series.iter().map(|s| s.label().chars().count()).max().unwrap_or(0).min(60);
@@ -121,7 +106,7 @@ pub fn plot(axes: &Axes, mut series: Vec<Series>) -> Result<String> {
     let width = AXES_WIDTH as u32 + LEGEND_TEXT as u32 + 10 + letters as u32 * 9;
     let mut svg = String::new();
     let area = SVGBackend::with_string(&mut svg, (width, HEIGHT)).into_drawing_area();
-    let drawn = draw_curves(&area, axes, &series);
+    let drawn = draw_curves(&area, title, axes, diagonal, &series);
     drop(area);
     let wrong = |reason| Error::evaluation("drawing a plot", reason);
     drawn.map_err(|error| wrong(error.to_string())).map(|()| svg)
@@ -131,13 +116,15 @@ type Drawn<E> = std::result::Result<(), DrawingAreaErrorKind<E>>;
 
 fn draw_curves<DB: DrawingBackend>(
     root: &DrawingArea<DB, Shift>,
+    title: &str,
     axes: &Axes,
+    diagonal: bool,
     series: &[Series],
 ) -> Drawn<DB::ErrorType> {
     root.fill(&WHITE)?;
     let (plot, legend) = root.split_horizontally(AXES_WIDTH);
     let mut chart = ChartBuilder::on(&plot)
-        .caption(&axes.title, (FONT, 19).into_font().style(FontStyle::Bold))
+        .caption(title, (FONT, 19).into_font().style(FontStyle::Bold))
         .margin(10)
         .x_label_area_size(48)
         .y_label_area_size(58)
@@ -157,7 +144,7 @@ fn draw_curves<DB: DrawingBackend>(
         .bold_line_style(RGBColor(222, 222, 222).stroke_width(1))
         .axis_style(RGBColor(70, 70, 70).stroke_width(1))
         .draw()?;
-    if axes.diagonal {
+    if diagonal {
         let ends = [(0.0, 0.0), (axes.x_max, 1.0)];
         chart.draw_series(LineSeries::new(ends, RGBColor(150, 150, 150).stroke_width(1)))?;
     }
@@ -215,21 +202,14 @@ mod tests {
     }
 
     fn axes() -> Axes {
-        Axes {
-            title: "Success".into(),
-            x_label: "Overlap threshold",
-            y_label: "Success rate",
-            x_max: 1.0,
-            x_decimals: 1,
-            diagonal: false,
-        }
+        Axes { x_label: "Overlap threshold", y_label: "Success rate", x_max: 1.0, x_decimals: 1 }
     }
 
     #[test]
     fn legends_are_sorted_and_escaped() {
         let mut unsorted = series();
         unsorted.reverse();
-        let svg = plot(&axes(), unsorted).unwrap();
+        let svg = plot("Success", &axes(), false, unsorted).unwrap();
         let places: Vec<usize> =
             (0..12).map(|i| svg.find(&format!("tracker &lt;{i}&gt; &amp; co [0.")).unwrap()).collect();
         assert!(places.is_sorted());
@@ -238,10 +218,9 @@ mod tests {
 
     #[test]
     fn all_curves_are_drawn() {
-        let svg = plot(&axes(), series()).unwrap();
+        let svg = plot("Success", &axes(), false, series()).unwrap();
         for color in &COLORS[..12] {
-            let RGBColor(r, g, b) = *color;
-            assert!(svg.contains(&format!("#{r:02X}{g:02X}{b:02X}")), "{color:?} is missing");
+            assert!(svg.contains(&format!("#{color:06X}")), "{color:06X} is missing");
         }
     }
 }

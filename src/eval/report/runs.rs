@@ -55,12 +55,12 @@ fn strip(evaluation: &Evaluation, sequence: &LabelledSequence, run: &Trace, auc:
     let from = run.start.frame;
     let (truth, files) = (sequence.truth.get(from..)?, sequence.frames.get(from..)?);
     let errors = frame_errors(truth, &run.boxes, evaluation.toolkit).ok()?;
-    let lost = (0..errors.overlap.len())
-        .find(|&i| errors.labelled[i] && (errors.overlap[i] <= 0.0 || errors.overlap[i].is_nan()));
-    let pictures = moments(&errors.overlap, lost).into_iter().filter_map(|(i, caption)| {
-        let overlap = errors.labelled[i].then_some(errors.overlap[i]);
+    let lost = errors.iter().position(|error| error.labelled && (error.overlap <= 0.0 || error.overlap.is_nan()));
+    let overlaps: Vec<f64> = errors.iter().map(|error| error.overlap).collect();
+    let pictures = moments(&overlaps, lost).into_iter().filter_map(|(i, caption)| {
+        let overlap = errors[i].labelled.then_some(overlaps[i]);
         let label = truth[i].filter(BBox::is_valid);
-        Some(picture(files.get(i)?, from + i + 1, caption, label, errors.boxes[i], overlap))
+        Some(picture(files.get(i)?, from + i + 1, caption, label, errors[i].bbox, overlap))
     });
     let frames = sequence.frames.len();
     let lost = lost.map(|i| format!("target lost at frame {} of {frames}", from + i + 1));
@@ -153,8 +153,7 @@ pub(super) fn overlaps(evaluation: &Evaluation, evaluated: &Evaluated) -> String
             let run = evaluated.traces.get(&tracker.name)?.get(&sequence.name)?;
             let truth = sequence.truth.get(run.start.frame..)?;
             let errors = frame_errors(truth, &run.boxes, evaluation.toolkit).ok()?;
-            let labelled = errors.overlap.iter().zip(&errors.labelled);
-            let overlap: Vec<_> = labelled.map(|(&overlap, &counts)| counts.then_some(overlap)).collect();
+            let overlap: Vec<_> = errors.iter().map(|error| error.labelled.then_some(error.overlap)).collect();
             let path = path(&overlap, run.start.frame);
             let (color, name) = (color_of(style), escape(&tracker.name));
             Some(format!("<path d=\"{path}\" stroke=\"{color}\"><title>{name}</title></path>"))

@@ -15,18 +15,10 @@ pub enum Over {
 }
 
 impl Over {
-    /// The means of a tracker.
-    fn of(self, tracker: &TrackerReport) -> Option<&Aggregate> {
-        match self {
-            Self::All => Some(&tracker.overall),
-            Self::Common => tracker.common.as_ref(),
-        }
-    }
-
     /// The trackers with their means, best AUC first.
-    pub fn rows(self, report: &Report) -> Vec<(&TrackerReport, &Aggregate)> {
-        let mut rows: Vec<_> =
-            report.trackers.iter().filter_map(|tracker| Some((tracker, self.of(tracker)?))).collect();
+    pub fn rows<'a>(self, report: &'a Report) -> Vec<(&'a TrackerReport, &'a Aggregate)> {
+        let of = |t: &'a TrackerReport| if self == Self::All { Some(&t.overall) } else { t.common.as_ref() };
+        let mut rows: Vec<_> = report.trackers.iter().filter_map(|t| Some((t, of(t)?))).collect();
         rows.sort_by(|a, b| b.1.mean.auc.total_cmp(&a.1.mean.auc));
         rows
     }

@@ -65,7 +65,7 @@ fn write(folder: &Path, targets: &[TargetRecord], frames: usize) {
         }
     }
     for (form, name) in FORMS {
-        let exporter = form.boxes(&folder.join(name).as_path().into(), &Layout::of(&run.source)).unwrap().unwrap();
+        let exporter = form.boxes(&folder.join(name).as_path().into(), &Layout::default()).unwrap().unwrap();
         write_all(exporter, &run, &all, &Summary { completed: true, ..Summary::default() }).unwrap();
     }
 }

@@ -129,7 +129,7 @@ fn a_picture_that_cannot_be_written_is_an_error_of_the_run() {
     let out = tempfile::tempdir().unwrap();
     // A folder in the place of the file.
     fs::create_dir(out.path().join("0003.png")).unwrap();
-    let mut painters = Painters::start(vec![Sink::Files]).unwrap();
+    let mut painters = Painters::start(vec![None]).unwrap();
     let painting = Painting { picture: RgbImage::new(8, 8), ..Painting::default() };
     painters
         .paint(Job { painting, file: Some(AtomicFile::create(&out.path().join("0003.png")).unwrap()), time: None })
