@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-#[cfg(feature = "cli")]
 use std::time::SystemTime;
 
 use tempfile::{Builder, NamedTempFile};
@@ -16,13 +15,15 @@ use crate::error::{Error, Result};
 pub(crate) struct AtomicFile {
     pub(crate) file: BufWriter<NamedTempFile>,
     target: PathBuf,
+    /// The time of its last change that the finished file gets.
+    pub(crate) changed: Option<SystemTime>,
 }
 
 impl AtomicFile {
     /// Creates a temporary file in the folder of `path`. A link stays; the file behind it is replaced.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        Ok(Self { file: BufWriter::new(temporary_beside(&target)?), target })
+        Ok(Self { file: BufWriter::new(temporary_beside(&target)?), target, changed: None })
     }
 
     /// Path of the finished file.
@@ -52,6 +53,9 @@ impl AtomicFile {
     /// so that a crash of the machine leaves the old file or the new one.
     pub(crate) fn commit(self, durable: bool) -> io::Result<File> {
         let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        if let Some(changed) = self.changed {
+            file.as_file().set_modified(changed)?;
+        }
         if durable {
             file.as_file().sync_all()?;
         }

@@ -40,10 +40,15 @@ pub(crate) struct Patient<T> {
 /// # Errors
 /// For a larger file, and when the run is cancelled while a pipe has no writer.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    read_up_to(path, MAX_MEGABYTES)
+}
+
+/// [Reads](read) a file of at most so many megabytes.
+pub(crate) fn read_up_to(path: &Path, megabytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(path)?.take((MAX_MEGABYTES << 20) + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > MAX_MEGABYTES << 20 {
-        true => Err(io::Error::other(format!("it is larger than {MAX_MEGABYTES} MB, the most that is read"))),
+    open(path)?.take((megabytes << 20) + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > megabytes << 20 {
+        true => Err(io::Error::other(format!("it is larger than {megabytes} MB, the most that is read"))),
         false => Ok(bytes),
     }
 }

@@ -9,9 +9,16 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 
+/// The largest text of settings; a parsed one takes 70 times as much memory.
+#[cfg(any(feature = "cli", feature = "neural"))]
+const MAX_MEGABYTES: usize = 2;
+
 /// Reads TOML; the reason why not is one line that names the line of the text.
 #[cfg(any(feature = "cli", feature = "neural"))]
 pub fn read_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    if text.len() > MAX_MEGABYTES << 20 {
+        return Err(format!("it is larger than {MAX_MEGABYTES} MB, the most that is read"));
+    }
     toml::from_str(text).map_err(|error| {
         let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
         let place = line.map_or(String::new(), |line| format!("line {line}: "));

@@ -2,7 +2,6 @@
 //! labels.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -15,8 +14,8 @@ use super::{coco, yolo};
 use crate::media::Info;
 use crate::run::Detection;
 
-/// Bytes of the largest file.
-const MAX_BYTES: u64 = 256 << 20;
+/// The largest file.
+const MAX_MEGABYTES: u64 = 256;
 
 /// Detections by the frame in which they arrive, each list with its own frame. A frame with an empty list was looked at, a
 /// frame without one was not.
@@ -68,12 +67,8 @@ fn in_time(mut clips: Vec<Clip>, purpose: &mut Purpose<'_>) -> Wrong<Detections>
 }
 
 fn text_of(path: &Path) -> Wrong<String> {
-    let (mut text, file) = (String::new(), std::fs::File::open(path).map_err(|error| error.to_string())?);
-    file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
-    match text.len() as u64 > MAX_BYTES {
-        true => Err(format!("it is larger than {} MB", MAX_BYTES >> 20)),
-        false => Ok(text),
-    }
+    let bytes = crate::pipe::read_up_to(path, MAX_MEGABYTES).map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".into())
 }
 
 fn parse(text: &str, purpose: &mut Purpose<'_>) -> Wrong<Detections> {

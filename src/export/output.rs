@@ -6,6 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::atomic_file::{AtomicFile, parent, real, remove, remove_leftovers, temporary_beside};
 use crate::error::{Error, Result};
@@ -286,7 +287,8 @@ impl Folder {
             let (name, written) = line.rsplit_once('\t')?;
             let is_plain = Path::new(name).file_name() == Some(name.as_ref()) && name != INDEX;
             let there = fs::symlink_metadata(path.join(name)).ok().filter(|there| is_plain && there.is_file())?;
-            (stamp(&there) == written).then(|| name.to_owned())
+            let known = [stamp(&there, None), stamp(&there, there.modified().ok())];
+            known.iter().any(|known| known == written).then(|| name.to_owned())
         };
         let old = text.lines().filter_map(own).collect();
         Ok(Self { path: path.into(), names: HashSet::new(), old, index: None, force: to.force })
@@ -312,7 +314,10 @@ impl Folder {
         self.check(name)?;
         self.clear()?;
         let path = self.path.join(name);
-        let file = AtomicFile::create(&path).map_err(|source| Error::io(&path, source))?;
+        let mut file = AtomicFile::create(&path).map_err(|source| Error::io(&path, source))?;
+        // Every file system keeps even seconds; a later change by somebody else has another time.
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 2 * 2;
+        file.changed = Some(UNIX_EPOCH + Duration::from_secs(seconds));
         self.record(name, &file)?;
         Ok(file)
     }
@@ -348,7 +353,7 @@ impl Folder {
                 self.index.insert(File::create_new(&at).map_err(wrong)?)
             }
         };
-        let stamp = stamp(&file.file.get_ref().as_file().metadata().map_err(wrong)?);
+        let stamp = stamp(&file.file.get_ref().as_file().metadata().map_err(wrong)?, file.changed);
         writeln!(index, "{name}\t{stamp}").map_err(wrong)
     }
 
@@ -362,14 +367,16 @@ impl Folder {
     }
 }
 
-/// Stamp that tells a file from a later file of its name: the number that the file system gave it, and when.
-fn stamp(there: &Metadata) -> String {
+/// Stamp that tells a file from a later file of its name, and from one that somebody has changed: the number that the file
+/// system gave it, when, and the time of its last change, unless that is to come.
+fn stamp(there: &Metadata, changed: Option<SystemTime>) -> String {
     #[cfg(unix)]
     let number = std::os::unix::fs::MetadataExt::ino(there);
     #[cfg(not(unix))]
     let number = 0;
-    let born = there.created().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    format!("{number}.{}", born.unwrap_or_default().as_nanos())
+    let nanos = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let changed = changed.map_or(String::new(), |time| format!(".{}", nanos(time)));
+    format!("{number}.{}{changed}", there.created().map_or(0, nanos))
 }
 
 #[cfg(test)]
@@ -463,6 +470,10 @@ mod tests {
         fs::rename(at.join("other"), at.join("2.png")).unwrap();
         assert!(run(&["2.png"]).is_err() && run(&["3.png"]).is_ok());
         assert_eq!(fs::read_to_string(at.join("2.png")).unwrap(), "other");
+        // Nor is a file that somebody has changed.
+        fs::write(at.join("3.png"), "edited").unwrap();
+        assert!(run(&["3.png"]).is_err() && run(&["4.png"]).is_ok());
+        assert_eq!(visible(at), ["2.png", "3.png", "4.png", "mine.png"]);
     }
 
     #[test]
@@ -473,7 +484,7 @@ mod tests {
         fs::write(&mine, "mine").unwrap();
         fs::create_dir(&out).unwrap();
         fs::write(out.join("1.png"), "mine").unwrap();
-        let stamp = stamp(&fs::metadata(&mine).unwrap());
+        let stamp = stamp(&fs::metadata(&mine).unwrap(), None);
         fs::write(out.join(INDEX), format!("../mine.png\t{stamp}\n1.png\n1.png\t{stamp}\n")).unwrap();
         let mut folder = Folder::create(&out.as_path().into()).unwrap();
         assert!(folder.claim("1.png").is_err());

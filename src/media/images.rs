@@ -41,6 +41,9 @@ const MAX_SIDE: u32 = 65_535;
 /// Maximum bytes that a decoder may allocate: 16-bit RGBA of [`MAX_PIXELS`].
 const MAX_ALLOCATION: u64 = 8 * MAX_PIXELS as u64;
 
+/// Bytes that a PNG may take besides its pixels.
+const PNG_EXTRA: u64 = 16 << 20;
+
 /// Images at the start of a folder that may be unreadable before the levels of all are unknown.
 const MAX_UNREADABLE: usize = 16;
 
@@ -51,11 +54,12 @@ pub(super) type Encoded<'a> = Cursor<&'a [u8]>;
 pub(crate) type Decoded = (FrameBuf, Option<FrameBuf>);
 
 /// Extensions of images, in lower case.
-pub(super) const EXTENSIONS: [&str; 11] =
-    ["jpg", "jpeg", "png", "bmp", "tif", "tiff", "webp", "pnm", "pbm", "pgm", "ppm"];
+pub(super) const EXTENSIONS: [&str; 14] =
+    ["jpg", "jpeg", "jpe", "jfif", "png", "bmp", "dib", "tif", "tiff", "webp", "pnm", "pbm", "pgm", "ppm"];
 
 /// Extensions of pictures that cannot be read.
-const OTHER_EXTENSIONS: [&str; 9] = ["avif", "dng", "exr", "gif", "heic", "heif", "jp2", "jxl", "tga"];
+const OTHER_EXTENSIONS: [&str; 15] =
+    ["avif", "cr2", "dng", "exr", "gif", "heic", "heif", "jp2", "jxl", "nef", "pam", "psd", "qoi", "sgi", "tga"];
 
 /// The index of the files that a run has put into a folder, one a line. The next run replaces only these.
 pub(crate) const INDEX: &str = ".kcf-files";
@@ -390,7 +394,14 @@ fn decoder(bytes: &[u8], format: ImageFormat) -> Result<Box<dyn ImageDecoder + '
     let (encoded, wrong) = (Encoded::new(bytes), |error: image::ImageError| error.to_string());
     let (mut decoder, is_several): (Box<dyn ImageDecoder>, _) = match format {
         ImageFormat::Png => {
-            let png = PngDecoder::with_limits(encoded, limits.clone()).map_err(wrong)?;
+            // Texts and colour profiles, too, must fit into what the pixels take and a little more.
+            let side = |at: usize| {
+                bytes.get(at..at + 4).map_or(0, |side| side.iter().fold(0, |all, &byte| all << 8 | u64::from(byte)))
+            };
+            let most = (8 * side(16)).saturating_mul(side(20)).saturating_add(PNG_EXTRA).min(MAX_ALLOCATION);
+            let mut own = limits.clone();
+            own.max_alloc = Some(most);
+            let png = PngDecoder::with_limits(encoded, own).map_err(wrong)?;
             let is_several = png.is_apng().map_err(wrong)?;
             (Box::new(png), is_several)
         }

@@ -71,9 +71,17 @@ impl Default for OpenOptions {
 /// pipe of Y4M, or `-`, the standard input as Y4M.
 ///
 /// # Errors
-/// [`Error::Sequence`] for a single picture, for a video that ffmpeg cannot read or without ffmpeg; [`Error::Cancelled`]; as
+/// [`Error::Sequence`] for a single picture, for options that do not fit, for a video that ffmpeg cannot read or without ffmpeg; [`Error::Cancelled`]; as
 /// [`Sequence::open`] and [`Y4m::open`].
 pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result<Box<dyn Source>> {
+    let source = opened(given, options, cancel)?;
+    match options.levels.is_some() && source.info().levels.is_none() {
+        true => Err(Error::sequence(given, "--levels is for gray or colour samples of 16 bits, and it has none")),
+        false => Ok(source),
+    }
+}
+
+fn opened(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result<Box<dyn Source>> {
     if given == Path::new("-") {
         let (name, input) = ("standard input", std::io::stdin());
         return match options.raw {
@@ -87,6 +95,9 @@ pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result
     let given = camera.as_deref().unwrap_or_else(|| local(given));
     if options.raw.is_some() && !is_pipe(given) {
         return Err(Error::sequence(given, "--raw is for frames on the standard input (-) or in a named pipe"));
+    }
+    if given.is_dir() && options.stream.is_some() {
+        return Err(Error::sequence(given, "--stream is for files with several videos, and this is a folder"));
     }
     if given.is_dir() {
         return Ok(Box::new(Sequence::open(given, options)?));

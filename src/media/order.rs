@@ -322,7 +322,7 @@ pub(super) fn sort(images: &mut [PathBuf]) {
 pub(super) fn check(images: &[PathBuf]) -> Result<(), String> {
     let several = |[first, second]: [&Path; 2]| {
         let [first, second] = [first, second].map(super::file_name);
-        let hint = "give a folder that holds one picture a frame";
+        let hint = "give a folder that holds one picture a frame, or rename them";
         Err(format!("it holds several pictures of one number, such as {first} and {second}: {hint}"))
     };
     let unclear = |[first, second]: [&Path; 2], why: &str| {

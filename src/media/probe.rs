@@ -95,7 +95,7 @@ impl Input {
     fn plain(&self, reason: String) -> String {
         if reason.contains("Format not on whitelist") {
             return "there is no video in it, or it is a playlist or a pattern of images: give the video, the folder of the \
-                    images, or `ffmpeg -i FILE -fps_mode passthrough -f yuv4mpegpipe - | kcf-track -`"
+                    images, or `ffmpeg -i FILE -fps_mode passthrough -pix_fmt yuv420p -f yuv4mpegpipe - | kcf-track -`"
                 .into();
         }
         reason.replace(&*self.path.to_string_lossy(), &self.shown().to_string_lossy())

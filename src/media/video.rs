@@ -443,7 +443,7 @@ impl Frames {
         match (finished, read) {
             // ffprobe could read the address.
             (Err(reason), _) if count == 0 && video.input.kind == Kind::Address => after(format!(
-                "{reason}; if its sender takes one connection only, use `ffmpeg -i URL -fps_mode passthrough -f yuv4mpegpipe - | kcf-track -`"
+                "{reason}; if its sender takes one connection only, use `ffmpeg -i URL -fps_mode passthrough -pix_fmt yuv420p -f yuv4mpegpipe - | kcf-track -`"
             )),
             (Err(reason), _) if count == 0 || !video.lenient || video.info.live => after(reason),
             (_, Err(reason)) => Err(video.input.ended(reason)),

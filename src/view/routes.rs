@@ -84,7 +84,9 @@ impl Gate {
             let reason = "the token is missing or wrong: use the address that the program printed";
             return Err(Response::refused(403, reason));
         }
-        let is_json = |media: &str| media.split(';').next().is_some_and(|media| media.trim() == "application/json");
+        let is_json = |media: &str| {
+            media.split(';').next().is_some_and(|media| media.trim().eq_ignore_ascii_case("application/json"))
+        };
         if request.method == "POST" && !request.header("content-type").is_some_and(is_json) {
             return Err(Response::refused(400, "the body must be of the type application/json"));
         }
