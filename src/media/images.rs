@@ -221,6 +221,15 @@ pub fn first_levels(images: &[PathBuf]) -> Option<(u16, u16)> {
     images.iter().take(MAX_UNREADABLE).find_map(levels).flatten()
 }
 
+/// Of 256 levels, those that 98 of 100 pixels of a picture with 16-bit samples have; `None` if it cannot be read.
+pub(super) fn levels_in_use(image: &Path, levels: (u16, u16)) -> Option<u8> {
+    let (frame, _) = decode_with(image, Channels::Luma.into(), Some(levels)).ok()?;
+    let frame = frame.as_frame();
+    let mut pixels: Vec<u8> = (0..frame.height()).flat_map(|y| frame.row(y)).copied().collect();
+    let mut at = |share: usize| *pixels.select_nth_unstable((frame.width() * frame.height() - 1) * share / 100).1;
+    Some(at(99) - at(1))
+}
+
 /// True if the EXIF data of the first of `images` ask to show it turned or mirrored.
 pub(super) fn is_turned(images: &[PathBuf]) -> bool {
     let orientation = |path: &PathBuf| {

@@ -4,13 +4,18 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::annotation::{Annotations, Base, Row};
-use super::images::{EXTENSIONS, Listing, file_name, first_levels, is_turned, list, number, number_of_another};
+use super::images::{
+    EXTENSIONS, Listing, file_name, first_levels, is_turned, levels_in_use, list, number, number_of_another,
+};
 use super::order;
 use super::otb::{self, OtbSequence};
 use super::{Demand, Images, Info, OpenOptions, Source, Span, Stream, Truth};
 use crate::bbox::BBox;
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
+
+/// Levels of 256 below which a warning says that most pixels have no others.
+const FEW_LEVELS: u8 = 12;
 
 /// Names of truth files that hold all targets of a folder: of OTB, of VOT and GOT-10k, of MOT.
 pub(crate) const TRUTH_FILES: [&str; 3] = ["groundtruth_rect.txt", "groundtruth.txt", "gt/gt.txt"];
@@ -63,6 +68,18 @@ impl Sequence {
             let count = pictures.len();
             warnings.push(format!("{folder}: {count} pictures of other formats are left out, such as {example}"));
         }
+        let first_levels = first_levels(&images);
+        let levels = first_levels.map(|first| options.levels.unwrap_or(first));
+        if let Some((low, high)) = first_levels.filter(|_| options.levels.is_none())
+            && let Some(used) = levels_in_use(&images[0], (low, high)).filter(|used| *used < FEW_LEVELS)
+        {
+            let picture = file_name(&images[0]);
+            warnings.push(format!(
+                "{folder}: the pixels of {picture} have about {} of 256 levels between {low} and {high}: --levels LOW,HIGH \
+                 stretches others",
+                used + 1
+            ));
+        }
         if is_turned(&images) {
             let picture = file_name(&images[0]);
             warnings.push(format!(
@@ -95,7 +112,7 @@ impl Sequence {
             truth_path,
             truth_base,
             unused_truth: unused,
-            levels: first_levels(&images).map(|first| options.levels.unwrap_or(first)),
+            levels,
             images,
             warnings,
             ..Info::default()

@@ -409,3 +409,17 @@ fn samples_of_16_bits_are_stretched_over_the_range_of_the_first_frame() {
     let (known, frames) = read(&OpenOptions { levels: Some((29_400, 29_600)), ..OpenOptions::default() }, 1);
     assert_eq!((known, &frames[1]), (Some((29_400, 29_600)), &vec![0, 255, 255]));
 }
+
+#[test]
+fn a_pixel_that_takes_the_range_of_all_others_is_a_warning() {
+    for (broken, warnings) in [(29_650, 0), (65_535, 1), (0, 1)] {
+        let root = tempfile::tempdir().unwrap();
+        let picture = image::ImageBuffer::from_fn(20, 20, |x, y| match (x, y) {
+            (0, 0) => image::Luma([broken]),
+            _ => image::Luma([29_500 + 10 * x as u16]),
+        });
+        crate::pictures::save(image::DynamicImage::ImageLuma16(picture), &root.path().join("1.png"));
+        let sequence = Sequence::open(root.path(), &OpenOptions::default()).unwrap();
+        assert_eq!(sequence.info().warnings.len(), warnings, "{broken}: {:?}", sequence.info().warnings);
+    }
+}
