@@ -113,6 +113,7 @@ mod http;
 pub mod kernels;
 pub mod machines;
 #[cfg(feature = "files")]
+#[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports, reason = "the program uses the rest"))]
 pub mod media;
 #[cfg(feature = "cli")]
 pub mod models;

@@ -121,8 +121,7 @@ impl<'a> Journal<'a> {
             truth,
             responses: &responses,
         };
-        let written = self.exports.write(&frame);
-        self.unless_others_go_on(written)
+        self.exports.each(|exporter| exporter.write(&frame))
     }
 
     /// Writes a row beside those of targets, where there are rows.
@@ -131,16 +130,7 @@ impl<'a> Journal<'a> {
     /// As [`Journal::add`].
     pub fn note(&mut self, note: &impl Serialize) -> Result<()> {
         let note = serde_json::to_value(note).unwrap_or_default();
-        let (run, mut failure) = (&self.run, None);
-        self.exports.0.retain_mut(|exporter| keep_first(&mut failure, exporter.note(run, &note)));
-        self.unless_others_go_on(failure.map_or(Ok(()), Err))
-    }
-
-    fn unless_others_go_on(&self, written: Result<()>) -> Result<()> {
-        match written {
-            Err(error) if error.is_broken_pipe() && !self.exports.0.is_empty() => Ok(()),
-            written => written,
-        }
+        self.exports.each(|exporter| exporter.note(&self.run, &note))
     }
 
     /// Completes all outputs. `failure` is what ended the run early. Without a frame with targets the old
@@ -173,14 +163,14 @@ impl<'a> Journal<'a> {
 pub struct Exports(pub Vec<Box<dyn Exporter>>);
 
 impl Exports {
-    /// Writes one frame to all outputs.
+    /// Gives something to all outputs.
     ///
     /// # Errors
-    /// The first failure, after all others have the frame.
-    pub fn write(&mut self, frame: &FrameResult<'_>) -> Result<()> {
+    /// The first failure, after all others have it; a closed pipe is one only if no output is left.
+    pub fn each(&mut self, give: impl Fn(&mut dyn Exporter) -> Result<()>) -> Result<()> {
         let mut failure = None;
-        self.0.retain_mut(|exporter| keep_first(&mut failure, exporter.write(frame)));
-        failure.map_or(Ok(()), Err)
+        self.0.retain_mut(|exporter| keep_first(&mut failure, give(exporter.as_mut())));
+        failure.filter(|error| !error.is_broken_pipe() || self.0.is_empty()).map_or(Ok(()), Err)
     }
 
     /// Completes all outputs.

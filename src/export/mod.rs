@@ -357,9 +357,9 @@ mod tests {
         exports.0.push(Box::new(Probe("pipe", Arc::clone(&log), Some(ErrorKind::BrokenPipe))));
         exports.0.push(Box::new(Probe("full", Arc::clone(&log), Some(ErrorKind::StorageFull))));
         exports.0.push(Box::new(Probe("good", Arc::clone(&log), None)));
-        let error = exports.write(&FrameResult::new(&run, &records[..1])).unwrap_err();
+        let error = exports.each(|exporter| exporter.write(&FrameResult::new(&run, &records[..1]))).unwrap_err();
         assert!(!error.is_broken_pipe() && error.to_string().starts_with("full"), "{error}");
-        exports.write(&FrameResult::new(&run, &records[1..])).unwrap();
+        exports.each(|exporter| exporter.write(&FrameResult::new(&run, &records[1..]))).unwrap();
         exports.finish(&run, &Summary::default()).unwrap();
         assert_eq!(*log.lock().unwrap(), ["pipe 1", "full 1", "good 1", "good 2", "good end"]);
     }

@@ -159,7 +159,7 @@ impl Routes {
         }
         // COCO names a picture of each frame, whether it is written or not: its readers ask for one.
         let with_frames = form == Form::Coco;
-        let layout = Layout { tolerance, turned, with_frames, ..Layout::default() };
+        let layout = Layout { tolerance, turned, with_frames };
         let made = self.results.export(form, &layout, pictures, target);
         let body = made.map_err(|error| Response::refused(409, &error.to_string()))?;
         let media = if body.starts_with(b"PK") { "application/zip" } else { "application/octet-stream" };
