@@ -195,7 +195,7 @@ impl Evaluation {
             all.push((runner.name().to_owned(), Origin::Run, runner.parameters(), runs));
         }
         for files in &self.results {
-            let read = |(sequence, _): &Usable<'_>| match files.read(sequence, self.toolkit) {
+            let read = |(sequence, _): &Usable<'_>| match cancel.scope(|| files.read(sequence, self.toolkit)) {
                 Ok((trace, warning)) => {
                     notes.warnings.extend(warning);
                     Ok(vec![trace])
@@ -203,6 +203,7 @@ impl Evaluation {
                 Err(error) => Err(error.to_string()),
             };
             all.push((files.name.clone(), Origin::Results, Value::Null, usable.iter().map(read).collect()));
+            cancel.check()?;
         }
         let mut timings = Timings { schema: "kcf-track-timings/1".into(), jobs, ..Timings::default() };
         let (mut traces, mut reports) = (BTreeMap::new(), Vec::new());

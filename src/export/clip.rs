@@ -138,6 +138,8 @@ pub(super) struct Clip {
     pub by_text: bool,
     /// Boxes have no ids, and those of a class are one target.
     pub by_class: bool,
+    /// The format says where a target is gone.
+    pub has_ends: bool,
     /// This program has written the file, and its marks of given boxes count.
     pub marked: bool,
     /// Polygons and masks.

@@ -170,7 +170,7 @@ pub(super) fn read(text: &str) -> Wrong<Vec<Clip>> {
     let mut clips: Vec<Clip> = tasks.iter().map(|task| clip(*task, by_cvat)).collect();
     if clips.is_empty() {
         let size = all("original_size").next().and_then(size);
-        clips.push(Clip { size, ..Clip::default() });
+        clips.push(Clip { size, has_ends: true, ..Clip::default() });
     }
     let task_ids: Vec<_> = tasks.iter().map(|task| child(*task, "id")).collect();
     let place = |track: &Node<'_, '_>| match track.attribute("task_id") {
@@ -265,6 +265,7 @@ fn clip(task: Node<'_, '_>, by_cvat: bool) -> Clip {
         names: ["source", "name"].iter().filter_map(|name| Some(child(task, name)?.to_owned())).collect(),
         size: original.and_then(size),
         frames: number(task, "size").filter(|_| is_whole),
+        has_ends: true,
         by_text: by_cvat && child(task, "mode") == Some("annotation"),
         last: number(task, "stop_frame").filter(|_| !is_whole).map(|stop| stop.saturating_add(1)),
         ..Clip::default()

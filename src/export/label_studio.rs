@@ -168,7 +168,7 @@ fn clip(task: &Value) -> Wrong<Clip> {
     let data = if task["data"].is_object() { &task["data"] } else { task };
     let names = data.as_object().into_iter().flatten().filter_map(|(key, value)| Some((key, value.as_str()?)));
     let names = names.filter(|(key, name)| *key == "video" || is_video(name.as_ref())).map(|(_, name)| name.to_owned());
-    let mut clip = Clip { names: names.collect(), by: By::Time, shares: true, ..Clip::default() };
+    let mut clip = Clip { names: names.collect(), by: By::Time, shares: true, has_ends: true, ..Clip::default() };
     if !task["data"].is_object() {
         let regions: Vec<_> = minimal(task).map(|value| (&Value::Null, value)).collect();
         return clip.with(&regions, None).map(|()| clip);

@@ -128,6 +128,7 @@ impl Labels {
     fn of_clips(clips: Vec<Clip>, size: Option<Size>, mut purpose: Purpose<'_>) -> Wrong<Self> {
         let (clip, mut boxes) = placed(clips, size, &mut purpose)?;
         purpose.notes.extend(if clip.by_class { apart(&mut boxes) } else { changed_class(&boxes) });
+        purpose.notes.extend(followed_on(&boxes).filter(|_| !clip.has_ends && !clip.marked));
         boxes.iter_mut().for_each(|label| label.given &= clip.marked);
         let occluded = boxes.iter().filter(|label| label.occluded).map(|label| (label.id, label.frame)).collect();
         Ok(Self { targets: gather(boxes)?, document: None, notes: purpose.notes, size: clip.size, occluded })
@@ -144,6 +145,19 @@ fn changed_class(boxes: &[Label]) -> Option<String> {
     })?;
     let (id, frame) = (label.id, label.frame);
     Some(format!("the class of a target is the first: target {id} is {class}, and {other} in frame {frame}"))
+}
+
+/// A note on targets whose boxes end before those of others, in a format that does not say where a target is gone.
+fn followed_on(boxes: &[Label]) -> Option<String> {
+    let last = boxes.iter().map(|label| label.frame).max()?;
+    let mut targets = BTreeMap::new();
+    for label in boxes {
+        let (count, end) = targets.entry(label.id).or_insert((0, 0));
+        (*count, *end) = (*count + 1, label.frame.max(*end));
+    }
+    let ended = targets.values().filter(|(count, end)| *count > 1 && *end < last).count();
+    let what = "targets have no box up to the last frame with boxes, and are followed on";
+    (ended > 0).then(|| format!("{ended} {what}: the format does not say where one is gone"))
 }
 
 /// A note on boxes of a class that may be of two targets, as they lie apart.

@@ -232,6 +232,9 @@ fn lists_of_trackers_and_people() {
         "1;1;32,0;40,0;24,0;32,0\n",
         Boxes(vec![(1, vec![(1, [32.0, 40.0, 24.0, 32.0])])]),
     );
+    let ended = mot(1, 1..=5, full("0.5")) + &mot(2, 3..=9, full("0.5"));
+    let two = boxes(&[(1, &[1, 2, 3, 4, 5], None), (2, &[3, 4, 5, 6, 7, 8, 9], None)]);
+    table.text("a target that ends before another", &ended, Said(two, "1 targets have no box up to"));
     let commas = "1,1,33,00,41,00,24,00,32,00\n2,1,35,00,41,00,24,00,32,00\n";
     table.text("decimal commas between commas", commas, Refused("may be the decimal point"));
     table.text("the same with blanks", &commas.replace("00,", "00, "), Refused("may be the decimal point"));
