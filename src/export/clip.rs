@@ -323,11 +323,11 @@ impl Clip {
             });
             let (own_here, allowed) =
                 ((own as f64 * ratio).round() as usize, if is_exact { 0 } else { tolerance(here) });
-            let is_said = purpose.options.clip.is_some();
+            let is_part = self.by != By::Time && purpose.info.is_some_and(|info| self.is_named(&info.name));
             if own_here.abs_diff(here) > allowed && !(self.marked && own_here <= here) {
                 let reason = format!("its clip has {own} frames, and the source has {here}");
-                match own_here < here {
-                    true if is_said => purpose.notes.push(reason),
+                match own_here < here && is_part {
+                    true if purpose.options.clip.is_some() => purpose.notes.push(reason),
                     true => return Err(reason + ": --labels-clip NAME says that it is the beginning of the source"),
                     false => return Err(reason),
                 }

@@ -433,7 +433,9 @@ fn tracks_of_cvat() {
     );
     table.text("another number of frames", &meta("<size>300</size>"), Refused("300 frames"));
     table.text("fewer frames", &meta("<size>9</size>"), Refused("9 frames"));
-    table.folder("fewer frames, said", "file.txt --labels-clip clip.mp4", Said(cars(&[1]), "9 frames"));
+    table.folder("fewer frames, said", "file.txt --labels-clip clip.mp4", Refused("9 frames"));
+    table.video("fewer frames of the same name", "file.txt", Refused("--labels-clip NAME"));
+    table.video("the same, said", "file.txt --labels-clip clip.mp4", Said(cars(&[1]), "9 frames"));
     let halves = task("clip.mp4", "<name>one</name>") + &task("clip.mp4", "<name>two</name>");
     table.text("two tasks of a video", &dumped(&format!("<project>{halves}</project>"), &one), Refused("of the tasks"));
     let part = "<size>10</size><start_frame>5</start_frame><stop_frame>14</stop_frame>";
@@ -547,6 +549,7 @@ fn tasks_of_label_studio() {
         table.video(what, "ls.json", Said(cars(&frames.map(|(_, of)| of)), "by time"));
         if count != FRAMES {
             table.folder(&format!("{what}, for pictures"), "ls.json", Refused("and the source has 20"));
+            table.folder(what, "ls.json --labels-clip clip.mp4", Refused("and the source has 20"));
         }
     }
     file(&mut table, json!([studio(name, &[annotation(&region(&[(6, 11)], 10, 12.5, 1.0))])]));
