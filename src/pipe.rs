@@ -33,6 +33,7 @@ pub(crate) struct Patient<T> {
     inner: T,
     /// Bytes of a write.
     chunk: usize,
+    wait: Wait,
 }
 
 /// Reads a whole file of at most 64 MB.
@@ -67,7 +68,7 @@ pub(crate) fn open(path: &Path) -> io::Result<Patient<File>> {
     let mut options = OpenOptions::new();
     options.read(true);
     without_waiting(&mut options, path);
-    Ok(Patient { inner: options.open(path)?, chunk: CHUNK })
+    Ok(Patient { inner: options.open(path)?, chunk: CHUNK, wait: Wait::default() })
 }
 
 /// Opens a pipe or a device to write to it; waits for the reader of a pipe.
@@ -85,7 +86,7 @@ pub(crate) fn append(path: &Path) -> io::Result<Patient<File>> {
                 wait.check()?;
                 std::thread::sleep(POLL);
             }
-            opened => return Ok(Patient { inner: opened?, chunk: CHUNK }),
+            opened => return Ok(Patient { inner: opened?, chunk: CHUNK, wait: Wait::default() }),
         }
     }
 }
@@ -104,13 +105,13 @@ fn without_waiting(options: &mut OpenOptions, path: &Path) {
 #[cfg(all(unix, feature = "cli"))]
 pub(crate) fn stdout() -> io::Result<Patient<File>> {
     let stdout = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?;
-    Ok(Patient { inner: stdout.into(), chunk: CHUNK })
+    Ok(Patient { inner: stdout.into(), chunk: CHUNK, wait: Wait::default() })
 }
 
 /// The standard output.
 #[cfg(all(not(unix), feature = "cli"))]
 pub(crate) fn stdout() -> io::Result<Patient<io::Stdout>> {
-    Ok(Patient { inner: io::stdout(), chunk: usize::MAX })
+    Ok(Patient { inner: io::stdout(), chunk: usize::MAX, wait: Wait::default() })
 }
 
 #[cfg(all(unix, feature = "cli"))]
@@ -118,19 +119,19 @@ impl Patient<std::process::ChildStdin> {
     /// The input of a child process, of which this process has the only writing end.
     pub(crate) fn child(stdin: std::process::ChildStdin) -> io::Result<Self> {
         rustix::fs::fcntl_setfl(&stdin, rustix::fs::fcntl_getfl(&stdin)? | rustix::fs::OFlags::NONBLOCK)?;
-        Ok(Self { inner: stdin, chunk: usize::MAX })
+        Ok(Self { inner: stdin, chunk: usize::MAX, wait: Wait::default() })
     }
 }
 
 #[cfg(all(not(unix), feature = "cli"))]
 impl Patient<std::process::ChildStdin> {
     pub(crate) fn child(stdin: std::process::ChildStdin) -> io::Result<Self> {
-        Ok(Self { inner: stdin, chunk: usize::MAX })
+        Ok(Self { inner: stdin, chunk: usize::MAX, wait: Wait::default() })
     }
 }
 
 /// A wait that the end of the run cuts short.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Wait {
     cancelled: Option<Instant>,
 }
@@ -160,6 +161,8 @@ fn ready(file: &impl std::os::fd::AsFd, event: PollFlags) -> io::Result<()> {
 #[cfg(unix)]
 impl<T: Read + std::os::fd::AsFd> Read for Patient<T> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // The other end may write for ever.
+        self.wait.check()?;
         loop {
             ready(&self.inner, PollFlags::IN)?;
             match self.inner.read(buffer) {
@@ -246,6 +249,22 @@ mod tests {
         // A reader that does not read.
         let _reader = open(&path).unwrap();
         assert!(is_cancelled(&cut_short(|| append(&path)?.write_all(&vec![0; 1 << 20]))));
+    }
+
+    #[test]
+    fn a_pipe_whose_writer_never_ends_is_left_when_the_run_is_cancelled() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = fifo(folder.path());
+        std::thread::scope(|scope| {
+            // Ends when the pipe has no reader.
+            scope.spawn(|| {
+                let mut writer = append(&path).unwrap();
+                while writer.write_all(b"1,-1,10,10,40,40,.9\n").is_ok() {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            });
+            assert!(is_cancelled(&cut_short(|| read(&path))));
+        });
     }
 
     #[test]

@@ -33,6 +33,9 @@ const OTHER_VIDEOS: [&str; 15] =
 /// Words in the names of folders that hold the pictures of any clip.
 const COMMON: &str = ",data,default,frame,frames,image,images,img,imgs,jpegimages,obj,test,train,val,valid,validation";
 
+/// Words before the numbers of frames that name no clip, as tools write them.
+const GENERIC: &str = "color,extracted,out,output,rgb,scene,screenshot,snapshot,thumb,vlcsnap";
+
 /// What Roboflow puts behind the name of a picture, before a checksum.
 const ROBOFLOW: &str = ".rf.";
 
@@ -283,7 +286,7 @@ fn choose(mut clips: Vec<Clip>, purpose: &mut Purpose<'_>) -> Wrong<Clip> {
             let own = |clip: &'_ Clip| clip.names.iter().position(|name| is_other(name));
             match clips.iter().find(|clip| own(clip).is_none() && !clip.names.is_empty()) {
                 Some(clip) => Err(format!(
-                    "several of its clips are named {}, which --labels-clip cannot tell apart: leave out all but one",
+                    "it has several tasks or annotations of {}, which --labels-clip cannot tell apart: leave out all but one",
                     clip.shown_name()
                 )),
                 None => {
@@ -397,7 +400,7 @@ impl Clip {
                 }
                 return Ok(found);
             }
-            if purpose.options.base.is_none() {
+            if purpose.options.base.is_none() && !name.contains(ROBOFLOW) {
                 let image = image.file_name().unwrap_or_default().to_string_lossy();
                 return Err(format!(
                     "it names no picture of the source: its first is {name}, and the source's {image}; if the numbers in \
@@ -484,9 +487,13 @@ impl Clip {
                 return Err(format!("it has labels of several clips, named {names}: {what}"));
             }
         };
-        let mut named = all.iter().flatten().map(|(dir, prefix, _)| format!("{dir}/{prefix}"));
-        let other = named.find(|name| own.is_empty() && !is_common(name) && !names_clip(name, wanted));
-        if let Some((name, info)) = other.zip(purpose.info) {
+        let is_other = |(dir, prefix, _): &&(String, String, usize)| {
+            let last = dir.rsplit(['/', '\\']).next().unwrap_or_default();
+            !begins_with(&format!("{dir}/{prefix}"), wanted)
+                && [prefix, last].iter().any(|part| !is_common(part) && !is_generic(part))
+        };
+        if let Some(((dir, prefix, _), info)) = all.iter().flatten().find(is_other).zip(purpose.info) {
+            let name = format!("{dir}/{prefix}");
             let name = name.trim_start_matches('/');
             purpose.notes.push(format!("its pictures are named {name}…, and the source {}", info.name));
         }
@@ -562,6 +569,18 @@ fn is_common(dir: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.chars().all(char::is_numeric);
     let mut parts = dir.split(['/', '\\']);
     parts.all(|part| !is_number(part) && part.to_lowercase().split(['_', '-', ' ']).all(is_common))
+}
+
+/// Whether a word is one that tools put before the numbers of frames of any clip.
+fn is_generic(word: &str) -> bool {
+    let word = word.to_lowercase();
+    GENERIC.split(',').any(|generic| generic == word.trim_end_matches(|c: char| !c.is_alphabetic()))
+}
+
+/// Whether a part of a path begins with the name of a clip.
+fn begins_with(path: &str, clip: &str) -> bool {
+    let plain = |text: &str| text.to_lowercase().replace([' ', '-'], "_");
+    path.split(['/', '\\']).any(|part| plain(part).starts_with(&plain(without_ending(clip))))
 }
 
 /// The first of `frames` that is the number in the name of another picture, if all are numbers in names.
@@ -671,6 +690,16 @@ mod tests {
         assert!(is_same_name("cam.one.mp4", "cam.one") && !is_same_name("cam.mp4", "cam.one"));
         assert!(is_same_name("a%20b.mp4", "a b") && is_same_name("0a1b2c3d-a_b.mp4", "a b.mp4"));
         assert!(!is_same_name("run.dusk", "run.day") && is_same_name("run.day", "run.day"));
+    }
+
+    #[test]
+    fn names_of_pictures_that_are_of_a_clip_or_of_none() {
+        for path in ["train/clip_frame_", "my-clip_/1", "clip_mp4_"] {
+            assert!(begins_with(path, if path.starts_with("my") { "my clip.mp4" } else { "clip" }), "{path}");
+        }
+        assert!(
+            !begins_with("other/frame_", "clip") && is_generic("vlcsnap-") && is_generic("out") && !is_generic("cam")
+        );
     }
 
     #[test]

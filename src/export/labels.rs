@@ -265,8 +265,8 @@ fn lines(values: Vec<Value>) -> Wrong<Clip> {
     let record = |(value, line): (Value, usize)| {
         let (class, name) = (text(&value["class"]), text(&value["name"]));
         let wrong = format!("line {line} is neither a frame of this program nor COCO or Label Studio with tracks");
-        if !value.is_object() {
-            return Err(wrong + "; boxes of a detector are for --detections");
+        if value[0].get("image_id").is_some() {
+            return Err(wrong + "; results of a detector are for --detections");
         }
         let record: FrameRecord = serde_json::from_value(value).map_err(|error| format!("{wrong}: {error}"))?;
         Ok(Label { class, name, ..Label::from(&record) })

@@ -1,7 +1,7 @@
 //! Destinations of outputs, the writer behind all of them, and the rule by which an old file is replaced: without `--force`
 //! only a file that kcf-track has written, see [`Output::create`] and [`Folder`].
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -267,6 +267,9 @@ pub(super) struct Folder {
 const FOREIGN: &str =
     "the file there does not say that it is from kcf-track: name another place, or --force replaces it";
 
+/// The refusal of a file that somebody has changed.
+const CHANGED: &str = "it is not as kcf-track has written it: name another folder, or --force replaces it";
+
 impl Folder {
     /// Creates the folder if needed and checks that it can be written.
     pub(super) fn create(to: &Destination) -> Result<Self> {
@@ -283,14 +286,19 @@ impl Folder {
             }
             Err(_) => String::new(),
         };
-        let own = |line: &str| {
-            let (name, written) = line.rsplit_once('\t')?;
+        // The last line of a name counts.
+        let (mut old, mut listed) = (HashSet::new(), HashMap::new());
+        listed.extend(text.lines().filter_map(|line| line.rsplit_once('\t')));
+        for (name, written) in listed {
             let is_plain = Path::new(name).file_name() == Some(name.as_ref()) && name != INDEX;
-            let there = fs::symlink_metadata(path.join(name)).ok().filter(|there| is_plain && there.is_file())?;
+            let Some(there) = fs::symlink_metadata(path.join(name)).ok().filter(|_| is_plain) else { continue };
             let known = [stamp(&there, None), stamp(&there, there.modified().ok())];
-            known.iter().any(|known| known == written).then(|| name.to_owned())
-        };
-        let old = text.lines().filter_map(own).collect();
+            match there.is_file() && known.iter().any(|known| known == written) {
+                true => _ = old.insert(name.to_owned()),
+                false if to.force => {}
+                false => return Err(Error::output(path.join(name), CHANGED)),
+            }
+        }
         Ok(Self { path: path.into(), names: HashSet::new(), old, index: None, force: to.force })
     }
 
@@ -315,9 +323,7 @@ impl Folder {
         self.clear()?;
         let path = self.path.join(name);
         let mut file = AtomicFile::create(&path).map_err(|source| Error::io(&path, source))?;
-        // Every file system keeps even seconds; a later change by somebody else has another time.
-        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 2 * 2;
-        file.changed = Some(UNIX_EPOCH + Duration::from_secs(seconds));
+        file.changed = Some(even_second());
         self.record(name, &file)?;
         Ok(file)
     }
@@ -333,6 +339,18 @@ impl Folder {
             To::File(file) => self.record(name, file),
             To::Stream(_) => Ok(()),
         }
+    }
+
+    /// Notes that an [adopted](Self::adopt) output is complete: a later change is somebody's.
+    pub(super) fn settle(&mut self, name: &str) -> Result<()> {
+        let path = self.path.join(name);
+        let mut settle = || {
+            let (file, changed) = (OpenOptions::new().append(true).open(&path)?, even_second());
+            file.set_modified(changed)?;
+            let stamp = stamp(&file.metadata()?, Some(changed));
+            self.index.as_mut().map_or(Ok(()), |index| writeln!(index, "{name}\t{stamp}"))
+        };
+        settle().map_err(|source| Error::io(&path, source))
     }
 
     /// Removes the files of an earlier run.
@@ -365,6 +383,12 @@ impl Folder {
         let name = format!("{}.{extension}", text(source.file_stem()));
         if self.names.insert(name.clone()) { name } else { format!("{}.{extension}", text(source.file_name())) }
     }
+}
+
+/// The time, in even seconds, which every file system keeps: a later change by somebody else has another.
+fn even_second() -> SystemTime {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    UNIX_EPOCH + Duration::from_secs(seconds / 2 * 2)
 }
 
 /// Stamp that tells a file from a later file of its name, and from one that somebody has changed: the number that the file
@@ -464,16 +488,18 @@ mod tests {
         assert_eq!(fs::read_to_string(at.join("mine.png")).unwrap(), "mine");
         run(&[]).unwrap();
         assert_eq!(visible(at), ["2.png", "mine.png"], "a run without files removes nothing");
-        // A file that took the place of ours is not ours.
+        // A file that took the place of ours, or that somebody has changed, is refused before anything is removed.
+        run(&["2.png", "3.png"]).unwrap();
         fs::remove_file(at.join("2.png")).unwrap();
         fs::write(at.join("other"), "other").unwrap();
         fs::rename(at.join("other"), at.join("2.png")).unwrap();
-        assert!(run(&["2.png"]).is_err() && run(&["3.png"]).is_ok());
-        assert_eq!(fs::read_to_string(at.join("2.png")).unwrap(), "other");
-        // Nor is a file that somebody has changed.
+        assert!(run(&["2.png"]).is_err() && run(&["3.png"]).is_err());
+        fs::remove_file(at.join("2.png")).unwrap();
+        run(&["2.png", "3.png"]).unwrap();
         fs::write(at.join("3.png"), "edited").unwrap();
-        assert!(run(&["3.png"]).is_err() && run(&["4.png"]).is_ok());
-        assert_eq!(visible(at), ["2.png", "3.png", "4.png", "mine.png"]);
+        assert!(run(&["3.png"]).is_err() && run(&["4.png"]).is_err());
+        assert_eq!(visible(at), ["2.png", "3.png", "mine.png"]);
+        assert_eq!(fs::read_to_string(at.join("3.png")).unwrap(), "edited");
     }
 
     #[test]
@@ -486,6 +512,8 @@ mod tests {
         fs::write(out.join("1.png"), "mine").unwrap();
         let stamp = stamp(&fs::metadata(&mine).unwrap(), None);
         fs::write(out.join(INDEX), format!("../mine.png\t{stamp}\n1.png\n1.png\t{stamp}\n")).unwrap();
+        assert!(Folder::create(&out.as_path().into()).is_err());
+        fs::write(out.join(INDEX), format!("../mine.png\t{stamp}\n1.png\n")).unwrap();
         let mut folder = Folder::create(&out.as_path().into()).unwrap();
         assert!(folder.claim("1.png").is_err());
         folder.claim("2.png").unwrap().finish(b"ours").unwrap();

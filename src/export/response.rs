@@ -92,7 +92,8 @@ impl Exporter for ResponseMaps {
 
     fn finish(mut self: Box<Self>, _: &Run, _: &Summary) -> Result<()> {
         self.folder.adopt(GEOMETRY, &self.geometry)?;
-        self.geometry.finish()
+        self.geometry.finish()?;
+        self.folder.settle(GEOMETRY)
     }
 }
 

@@ -237,10 +237,8 @@ fn labels_of(folder: &Path) -> Wrong<(PathBuf, Vec<PathBuf>, usize)> {
     let others = fs::read_dir(folder).map_err(|error| error.to_string())?.flatten().map(|entry| entry.path());
     let others: Vec<_> = others.filter(|path| has_extension(path, &["xml", "json"])).collect();
     match &others[..] {
-        [] => {
-            Err("labels: there is no folder of this name with labels of YOLO; of MOT give the file, as gt/gt.txt"
-                .into())
-        }
+        [] if folder.join("gt/gt.txt").is_file() => Err("it is a folder of MOT: give the file gt/gt.txt in it".into()),
+        [] => Err("labels: there is no folder of this name with labels of YOLO".into()),
         [one] => Err(format!("it is a folder: give the file {} in it", one.display())),
         _ => Err(NO_IDS.into()),
     }

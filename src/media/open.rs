@@ -74,6 +74,9 @@ impl Default for OpenOptions {
 /// [`Error::Sequence`] for a single picture, for options that do not fit, for a video that ffmpeg cannot read or without ffmpeg; [`Error::Cancelled`]; as
 /// [`Sequence::open`] and [`Y4m::open`].
 pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result<Box<dyn Source>> {
+    if options.stream.is_some() && (given == Path::new("-") || given.is_dir() || is_pipe(given)) {
+        return Err(Error::sequence(given, "--stream is for files with several videos"));
+    }
     let source = opened(given, options, cancel)?;
     match options.levels.is_some() && source.info().levels.is_none() {
         true => Err(Error::sequence(given, "--levels is for gray or colour samples of 16 bits, and it has none")),
@@ -95,9 +98,6 @@ fn opened(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result<B
     let given = camera.as_deref().unwrap_or_else(|| local(given));
     if options.raw.is_some() && !is_pipe(given) {
         return Err(Error::sequence(given, "--raw is for frames on the standard input (-) or in a named pipe"));
-    }
-    if given.is_dir() && options.stream.is_some() {
-        return Err(Error::sequence(given, "--stream is for files with several videos, and this is a folder"));
     }
     if given.is_dir() {
         return Ok(Box::new(Sequence::open(given, options)?));
