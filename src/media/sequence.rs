@@ -63,30 +63,11 @@ impl Sequence {
         let truth_is_in =
             |folder: &Path| found.as_ref().is_some_and(|found| found.rows.path().parent() == Some(folder));
         let name = above.filter(|above| is_image_folder || truth_is_in(above)).map_or(own_name, file_name);
-        let (mut warnings, folder) = (Vec::new(), image_folder.display());
-        if let Some(example) = pictures.iter().min() {
-            let count = pictures.len();
-            warnings.push(format!("{folder}: {count} pictures of other formats are left out, such as {example}"));
-        }
         let first_levels = first_levels(&images);
         let levels = first_levels.map(|first| options.levels.unwrap_or(first));
-        if let Some((low, high)) = first_levels.filter(|_| options.levels.is_none())
-            && let Some(used) = levels_in_use(&images[0], (low, high)).filter(|used| *used < FEW_LEVELS)
-        {
-            let picture = file_name(&images[0]);
-            warnings.push(format!(
-                "{folder}: the pixels of {picture} have about {} of 256 levels between {low} and {high}: --levels LOW,HIGH \
-                 stretches others",
-                used + 1
-            ));
-        }
-        if is_turned(&images) {
-            let picture = file_name(&images[0]);
-            warnings.push(format!(
-                "{folder}: {picture} is to be shown turned, by its EXIF data, and is read as stored: boxes must be those of \
-                 stored pixels"
-            ));
-        }
+        let stretched = first_levels.filter(|_| options.levels.is_none());
+        let mut warnings: Vec<String> = notes_on(&images, &pictures, stretched);
+        warnings.iter_mut().for_each(|warning| *warning = format!("{}: {warning}", image_folder.display()));
         let Aligned { rows, first, last, otb, unused } = match &found {
             None => Aligned { rows: vec![None; images.len()], ..Aligned::default() },
             Some(found) => {
@@ -139,6 +120,27 @@ impl Source for Sequence {
     fn stream(&self, span: Span, demand: Demand, _: &CancelToken) -> Result<Stream> {
         Ok(Box::new(Images::new(self.info.image_files(span), demand, self.info.levels)))
     }
+}
+
+/// Notes on the first of `images`, whose samples are stretched between these levels, and on the `pictures` that are left out.
+fn notes_on(images: &[PathBuf], pictures: &[String], stretched: Option<(u16, u16)>) -> Vec<String> {
+    let (mut notes, first) = (Vec::new(), file_name(&images[0]));
+    if let Some(example) = pictures.iter().min() {
+        notes.push(format!("{} pictures of other formats are left out, such as {example}", pictures.len()));
+    }
+    let few = stretched.and_then(|levels| Some((levels, levels_in_use(&images[0], levels)?)));
+    if let Some(((low, high), used)) = few.filter(|(_, used)| *used < FEW_LEVELS) {
+        let used = used + 1;
+        notes.push(format!(
+            "the pixels of {first} have about {used} of 256 levels between {low} and {high}: --levels LOW,HIGH stretches others"
+        ));
+    }
+    if is_turned(images) {
+        notes.push(format!(
+            "{first} is to be shown turned, by its EXIF data, and is read as stored: boxes must be those of stored pixels"
+        ));
+    }
+    notes
 }
 
 /// The folder of the images, and its content.
