@@ -45,7 +45,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// [Reads](read) a file of at most so many megabytes.
-pub(crate) fn read_up_to(path: &Path, megabytes: u64) -> io::Result<Vec<u8>> {
+fn read_up_to(path: &Path, megabytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take((megabytes << 20) + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > megabytes << 20 {
@@ -60,7 +60,14 @@ pub(crate) fn read_up_to(path: &Path, megabytes: u64) -> io::Result<Vec<u8>> {
 /// As [`read`], and for another encoding.
 #[cfg(feature = "cli")]
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read(path)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8"))
+    read_text_up_to(path, MAX_MEGABYTES)
+}
+
+/// [Reads](read_text) a text of at most so many megabytes.
+#[cfg(feature = "cli")]
+pub(crate) fn read_text_up_to(path: &Path, megabytes: u64) -> io::Result<String> {
+    String::from_utf8(read_up_to(path, megabytes)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8"))
 }
 
 /// Opens a file or a pipe to read it.

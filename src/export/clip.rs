@@ -281,20 +281,15 @@ fn choose(mut clips: Vec<Clip>, purpose: &mut Purpose<'_>) -> Wrong<Clip> {
             Ok(clips.remove(0))
         }
         _ => {
-            let is_other =
-                |name: &str| clips.iter().filter(|clip| clip.names.iter().any(|own| own == name)).count() < 2;
-            let own = |clip: &'_ Clip| clip.names.iter().position(|name| is_other(name));
-            match clips.iter().find(|clip| own(clip).is_none() && !clip.names.is_empty()) {
-                Some(clip) => Err(format!(
+            let unnamed = clips.iter().find(|clip| clip.own_name(&clips).is_none() && !clip.names.is_empty());
+            if let Some(clip) = unnamed {
+                return Err(format!(
                     "it has several tasks or annotations of {}, which --labels-clip cannot tell apart: leave out all but one",
                     clip.shown_name()
-                )),
-                None => {
-                    let names = clips.iter().map(|clip| own(clip).map_or(clip.shown_name(), |at| &*clip.names[at]));
-                    let names = listed(names);
-                    Err(format!("it has labels of {names}: --labels-clip NAME says whose are read"))
-                }
+                ));
             }
+            let names = listed(clips.iter().map(|clip| clip.own_name(&clips).unwrap_or(clip.shown_name())));
+            Err(format!("it has labels of {names}: --labels-clip NAME says whose are read"))
         }
     }
 }
@@ -309,6 +304,12 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 impl Clip {
     fn shown_name(&self) -> &str {
         self.names.first().map_or("a clip without a name", String::as_str)
+    }
+
+    /// The name that no other of all `clips` has.
+    fn own_name(&self, clips: &[Self]) -> Option<&str> {
+        let is_own = |name: &&String| clips.iter().filter(|clip| clip.names.contains(name)).count() < 2;
+        self.names.iter().find(is_own).map(String::as_str)
     }
 
     /// Whether the clip has this name.

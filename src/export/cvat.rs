@@ -417,7 +417,7 @@ mod tests {
     #[test]
     fn a_target_that_was_ended_is_outside_from_there_on() {
         let (mut run, records) = run();
-        run.source.end = None;
+        (run.source.frames, run.source.end) = (Some(9), None);
         for (end, frames) in [(3, 3), (5, 2)] {
             run.targets[0].end(end);
             let create = |to: &Destination| Cvat::create(to, &LAYOUT);

@@ -40,7 +40,10 @@ pub fn read_detections(path: &Path, info: &Info, options: &LabelOptions) -> Wron
     let mut purpose = Purpose { info: Some(info), options, notes: Vec::new() };
     let found = match path.is_dir() {
         true => in_time(vec![yolo::detections(path)?], &mut purpose),
-        false => parse(text_of(path)?.trim_start_matches('\u{feff}'), &mut purpose),
+        false => {
+            let text = crate::pipe::read_text_up_to(path, MAX_MEGABYTES).map_err(|error| error.to_string())?;
+            parse(text.trim_start_matches('\u{feff}'), &mut purpose)
+        }
     };
     let found = found?;
     for (frame, boxes) in found.values().flatten() {
@@ -64,11 +67,6 @@ fn in_time(mut clips: Vec<Clip>, purpose: &mut Purpose<'_>) -> Wrong<Detections>
         of_frame[0].1.extend(bbox.map(|bbox| Detection { bbox, score, class }));
     }
     Ok(found)
-}
-
-fn text_of(path: &Path) -> Wrong<String> {
-    let bytes = crate::pipe::read_up_to(path, MAX_MEGABYTES).map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".into())
 }
 
 fn parse(text: &str, purpose: &mut Purpose<'_>) -> Wrong<Detections> {

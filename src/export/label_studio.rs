@@ -121,7 +121,7 @@ impl LabelStudio {
 
     /// Frames per second: stated by the source, or given by the last frame with a time.
     fn rate(&self, run: &Run) -> f64 {
-        if let Some(rate) = run.source.rate.filter(|rate| *rate > 0.0) {
+        if let Some(rate) = run.source.rate.filter(|rate| rate.is_finite() && *rate > 0.0) {
             return rate;
         }
         let timed =

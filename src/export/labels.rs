@@ -264,11 +264,11 @@ pub(super) fn json(text: &str) -> Wrong<Vec<Value>> {
 fn lines(values: Vec<Value>) -> Wrong<Clip> {
     let record = |(value, line): (Value, usize)| {
         let (class, name) = (text(&value["class"]), text(&value["name"]));
-        let wrong = format!("line {line} is neither a frame of this program nor COCO or Label Studio with tracks");
+        let wrong = || format!("line {line} is neither a frame of this program nor COCO or Label Studio with tracks");
         if value[0].get("image_id").is_some() {
-            return Err(wrong + "; results of a detector are for --detections");
+            return Err(wrong() + "; results of a detector are for --detections");
         }
-        let record: FrameRecord = serde_json::from_value(value).map_err(|error| format!("{wrong}: {error}"))?;
+        let record: FrameRecord = serde_json::from_value(value).map_err(|error| format!("{}: {error}", wrong()))?;
         Ok(Label { class, name, ..Label::from(&record) })
     };
     // Rows of the run, of frames without targets and of answers to commands have no box.

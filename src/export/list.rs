@@ -347,7 +347,10 @@ impl Facts {
         self.has_numbers |= behind.is_some();
         self.has_words |= rest.any(|number| number.is_none());
         let count = line.cells.len();
-        if !line.has_commas && may_be_decimals(&line.cells.iter().map(|cell| &**cell).collect::<Vec<_>>()) {
+        if !line.has_commas
+            && matches!(count, 8 | 10)
+            && may_be_decimals(&line.cells.iter().map(|cell| &**cell).collect::<Vec<_>>())
+        {
             return Err(line.wrong(UNCLEAR_COMMA));
         }
         (self.least, self.most) = (self.least.min(count), self.most.max(count));

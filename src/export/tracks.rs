@@ -118,7 +118,8 @@ pub const TOLERANCE: f64 = 1.0;
 
 /// Which shapes are needed so that linear interpolation of their `values` restores all others: no corner is farther off
 /// than `tolerance`. Given boxes stay, and the frames where a target comes, goes, is covered or uncovered; of frames
-/// without it the first stays.
+/// without it the first stays. Values are x, y, w, h and the degrees of a turn about the corner (`about` 0) or the centre
+/// (.5).
 pub(super) fn keyframes(shapes: &[Shape], values: &[[f64; 5]], about: f64, tolerance: f64) -> Vec<bool> {
     let corners = |[x, y, w, h, turn]: [f64; 5]| corners(&BBox::new(x, y, w, h), (x + about * w, y + about * h), turn);
     let mut keep = vec![false; shapes.len()];

@@ -270,7 +270,10 @@ fn numbers(line: &str) -> Result<Vec<f64>, String> {
             _ => {}
         }
     }
-    if line.contains(',') && may_be_decimals(&plain.clone().collect::<Vec<_>>()) {
+    if line.contains(',')
+        && matches!(plain.clone().count(), 8 | 10)
+        && may_be_decimals(&plain.clone().collect::<Vec<_>>())
+    {
         return unclear();
     }
     plain.map(parsed).collect()

@@ -71,8 +71,8 @@ impl Default for OpenOptions {
 /// pipe of Y4M, or `-`, the standard input as Y4M.
 ///
 /// # Errors
-/// [`Error::Sequence`] for a single picture, for options that do not fit, for a video that ffmpeg cannot read or without ffmpeg; [`Error::Cancelled`]; as
-/// [`Sequence::open`] and [`Y4m::open`].
+/// [`Error::Sequence`] for a single picture, for options that do not fit, for a video that ffmpeg cannot read or without
+/// ffmpeg; [`Error::Cancelled`]; as [`Sequence::open`] and [`Y4m::open`].
 pub fn open(given: &Path, options: &OpenOptions, cancel: &CancelToken) -> Result<Box<dyn Source>> {
     if options.stream.is_some() && (given == Path::new("-") || given.is_dir() || is_pipe(given)) {
         return Err(Error::sequence(given, "--stream is for files with several videos"));

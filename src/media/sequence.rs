@@ -66,8 +66,8 @@ impl Sequence {
         let first_levels = first_levels(&images);
         let levels = first_levels.map(|first| options.levels.unwrap_or(first));
         let stretched = first_levels.filter(|_| options.levels.is_none());
-        let mut warnings: Vec<String> = notes_on(&images, &pictures, stretched);
-        warnings.iter_mut().for_each(|warning| *warning = format!("{}: {warning}", image_folder.display()));
+        let notes = notes_on(&images, &pictures, stretched).into_iter();
+        let mut warnings: Vec<_> = notes.map(|note| format!("{}: {note}", image_folder.display())).collect();
         let Aligned { rows, first, last, otb, unused } = match &found {
             None => Aligned { rows: vec![None; images.len()], ..Aligned::default() },
             Some(found) => {
